@@ -1,0 +1,349 @@
+/* row.c - columns.def as a CSV writer, a CSV reader and a comparison. */
+#define _GNU_SOURCE
+#include "row.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 8192, MAX_FIELDS = 512 };
+
+/* ---- one row ---- */
+
+#define INIT_STR(field)  field[0] = '\0'
+#define INIT_INT(field)  field = -1
+#define INIT_REAL(field) field = NAN
+
+void row_init(struct row *r) {
+#define COL(kind, type, name) INIT_##type(r->name);
+#include "columns.def"
+#undef COL
+}
+
+void row_set_text(char field[ROW_TEXT], const char *text) {
+    snprintf(field, ROW_TEXT, "%s", text);
+}
+
+#define SAME_STR(x, y)  (strcmp(x, y) == 0)
+#define SAME_INT(x, y)  ((x) == (y))
+#define SAME_REAL(x, y) ((x) == (y))
+#define MATCH_KEY(same) same
+#define MATCH_VAL(same) true
+
+bool row_same_key(const struct row *a, const struct row *b) {
+#define COL(kind, type, name) MATCH_##kind(SAME_##type(a->name, b->name)) &&
+    return
+#include "columns.def"
+        true;
+#undef COL
+}
+
+/* ---- writing ---- */
+
+static void print_text(FILE *f, const char *text) {
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', f);
+        fputc(*text, f);
+    }
+    fputc('"', f);
+}
+
+static void print_integer(FILE *f, int64_t x) {
+    if (x >= 0) fprintf(f, "%" PRId64, x);
+}
+
+/* printf follows the locale; the file must not. The program never calls setlocale(), but a library might. */
+static void print_real(FILE *f, double x) {
+    char text[32];
+    if (!isfinite(x)) return;
+    snprintf(text, sizeof text, "%.9g", x);
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = '.';
+    fputs(text, f);
+}
+
+#define PRINT_STR  print_text
+#define PRINT_INT  print_integer
+#define PRINT_REAL print_real
+
+void row_print_header(FILE *f) {
+    const char *comma = "";
+#define COL(kind, type, name)                                                                      \
+    fprintf(f, "%s%s", comma, #name);                                                              \
+    comma = ",";
+#include "columns.def"
+#undef COL
+    fputc('\n', f);
+}
+
+void row_print(FILE *f, const struct row *r) {
+    const char *comma = "";
+#define COL(kind, type, name)                                                                      \
+    fputs(comma, f);                                                                               \
+    PRINT_##type(f, r->name);                                                                      \
+    comma = ",";
+#include "columns.def"
+#undef COL
+    fputc('\n', f);
+}
+
+/* ---- reading ---- */
+
+/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed. */
+static int split(char *line, char *field[], int max) {
+    int count = 0;
+    char *in = line;
+    for (;;) {
+        if (count == max) return -1;
+        char *out = in;
+        field[count++] = out;
+        if (*in == '"') {
+            for (in++; *in; in++) {
+                if (*in == '"' && in[1] != '"') break;
+                if (*in == '"') in++;
+                *out++ = *in;
+            }
+            if (*in != '"') return -1;
+            in++;
+            if (*in != ',' && *in != '\0') return -1;
+        } else {
+            while (*in && *in != ',') *out++ = *in++;
+        }
+        const bool more = *in == ',';
+        *out = '\0';
+        if (!more) return count;
+        in++;
+    }
+}
+
+static int parse_text(char target[ROW_TEXT], const char *text) {
+    row_set_text(target, text);
+    return 0;
+}
+
+static int parse_integer(int64_t *target, const char *text) {
+    char *end;
+    *target = -1;
+    if (!*text) return 0;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (*end || errno) return -1;
+    *target = value;
+    return 0;
+}
+
+static int parse_real(double *target, const char *text) {
+    char *end;
+    *target = NAN;
+    if (!*text) return 0;
+    *target = strtod(text, &end);
+    return *end ? -1 : 0;
+}
+
+#define PARSE_STR(r, name, text)  parse_text((r)->name, text)
+#define PARSE_INT(r, name, text)  parse_integer(&(r)->name, text)
+#define PARSE_REAL(r, name, text) parse_real(&(r)->name, text)
+
+static int set_field(struct row *r, const char *column, const char *text) {
+#define COL(kind, type, name)                                                                      \
+    if (strcmp(column, #name) == 0) return PARSE_##type(r, name, text);
+#include "columns.def"
+#undef COL
+    return 0;   /* a column of a newer version */
+}
+
+static bool is_column(const char *name) {
+#define COL(kind, type, column)                                                                    \
+    if (strcmp(name, #column) == 0) return true;
+#include "columns.def"
+#undef COL
+    return false;
+}
+
+/* The whole file as text, NUL-terminated; NULL after one line on stderr. */
+static char *read_all(const char *path, size_t *size) {
+    char *text = NULL;
+    FILE *f = fopen(path, "rb");
+    struct stat st;
+    if (!f || fstat(fileno(f), &st) != 0) {
+        fprintf(stderr, "roofline: cannot read '%s': %s\n", path, strerror(errno));
+        goto done;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        fprintf(stderr, "roofline: '%s' is not a regular file\n", path);
+        goto done;
+    }
+    text = malloc((size_t)st.st_size + 1);
+    if (!text) {
+        fprintf(stderr, "roofline: no memory to read '%s'\n", path);
+        goto done;
+    }
+    *size = fread(text, 1, (size_t)st.st_size, f);
+    text[*size] = '\0';
+done:
+    if (f) fclose(f);
+    return text;
+}
+
+/* Ends the record at `line` and returns the start of the next; NULL when no newline ends it. Newlines within
+ * quotes belong to the record. */
+static char *end_record(char *line) {
+    bool quoted = false;
+    for (char *c = line; *c; c++) {
+        if (*c == '"') quoted = !quoted;
+        if (*c != '\n' || quoted) continue;
+        *c = '\0';
+        if (c > line && c[-1] == '\r') c[-1] = '\0';
+        return c + 1;
+    }
+    return NULL;
+}
+
+int rows_read(const char *path, struct rows *out, bool *torn) {
+    int status = -1, columns = 0, known = 0;
+    size_t size = 0, capacity = 0, line_number = 0;
+    char *header[MAX_FIELDS], *field[MAX_FIELDS];
+    *out = (struct rows){0};
+    *torn = false;
+    char *text = read_all(path, &size);
+    if (!text) return -1;
+
+    char *line = text;
+    while (*line) {
+        char *next = end_record(line);
+        line_number++;
+        if (!next) {
+            *torn = true;
+            break;
+        }
+        if (line_number == 1) {
+            if ((unsigned char)line[0] == 0xef) line += 3;   /* byte order mark of a spreadsheet */
+            columns = split(line, header, MAX_FIELDS);
+            for (int i = 0; i < columns; i++) known += is_column(header[i]);
+        } else if (*line) {
+            const int fields = split(line, field, MAX_FIELDS);
+            if (fields != columns) {
+                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n", path,
+                        line_number, fields, columns);
+                goto done;
+            }
+            if (out->count == capacity) {
+                capacity = capacity ? 2 * capacity : 256;
+                struct row *grown = realloc(out->row, capacity * sizeof *grown);
+                if (!grown) {
+                    fprintf(stderr, "roofline: no memory for the rows of '%s'\n", path);
+                    goto done;
+                }
+                out->row = grown;
+            }
+            struct row *r = &out->row[out->count];
+            row_init(r);
+            for (int i = 0; i < fields; i++) {
+                if (set_field(r, header[i], field[i]) == 0) continue;
+                fprintf(stderr, "roofline: '%s' line %zu: %s is not a number: '%.40s'\n", path,
+                        line_number, header[i], field[i]);
+                goto done;
+            }
+            out->count++;
+        }
+        if (line_number == 1 && (columns < 0 || known < 3)) break;
+        line = next;
+    }
+    if (size > 0 && (columns <= 0 || known < 3) && !(*torn && line_number == 1)) {
+        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n", path);
+        goto done;
+    }
+    status = 0;
+done:
+    if (status) {
+        free(out->row);
+        *out = (struct rows){0};
+    }
+    free(text);
+    return status;
+}
+
+/* ---- an append-only file ---- */
+
+/* All of it or nothing: what a full disk cuts short is taken back. */
+static int append(struct row_file *f, const char *text, size_t length) {
+    const off_t before = lseek(f->fd, 0, SEEK_END);
+    size_t written = 0;
+    while (before >= 0 && written < length) {
+        const ssize_t n = write(f->fd, text + written, length - written);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        written += (size_t)n;
+    }
+    if (written == length && fdatasync(f->fd) == 0) return 0;
+    if (written == length && (errno == EINVAL || errno == EROFS)) return 0;   /* a pipe cannot sync */
+    fprintf(stderr, "roofline: cannot write '%s': %s\n", f->path, strerror(errno));
+    if (before >= 0 && ftruncate(f->fd, before) != 0)
+        fprintf(stderr, "roofline: '%s' may end in a torn line\n", f->path);
+    return -1;
+}
+
+static int append_printed(struct row_file *f, const struct row *r) {
+    char line[LINE_MAX_BYTES];
+    FILE *text = fmemopen(line, sizeof line, "w");
+    if (!text) {
+        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
+        return -1;
+    }
+    if (r)
+        row_print(text, r);
+    else
+        row_print_header(text);
+    const long length = ftell(text);
+    fclose(text);
+    return append(f, line, (size_t)length);
+}
+
+/* Where the last whole line ends. */
+static off_t end_of_lines(int fd, off_t size) {
+    char c;
+    while (size > 0 && pread(fd, &c, 1, size - 1) == 1 && c != '\n') size--;
+    return size;
+}
+
+int row_file_open(struct row_file *f, const char *path) {
+    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644), .path = strdup(path)};
+    struct stat st;
+    if (f->fd < 0 || !f->path || fstat(f->fd, &st) != 0) {
+        fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
+        goto failed;
+    }
+    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        fprintf(stderr, "roofline: '%s' is being written by another run\n", path);
+        goto failed;
+    }
+    const off_t whole = end_of_lines(f->fd, st.st_size);
+    if (whole < st.st_size && ftruncate(f->fd, whole) != 0) {
+        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path, strerror(errno));
+        goto failed;
+    }
+    if (whole == 0 && append_printed(f, NULL) != 0) goto failed;
+    return 0;
+failed:
+    row_file_close(f);
+    return -1;
+}
+
+int row_file_append(struct row_file *f, const struct row *r) { return append_printed(f, r); }
+
+void row_file_close(struct row_file *f) {
+    if (f->fd >= 0) close(f->fd);
+    free(f->path);
+    *f = (struct row_file){.fd = -1};
+}

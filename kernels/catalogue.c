@@ -1,0 +1,201 @@
+/* catalogue.c - turns the .def tables into data. No operation is named outside ops.def. */
+#include "catalogue.h"
+#include "oracles.h"
+
+#include <string.h>
+
+const struct dtype_info dtypes[DTYPE_COUNT] = {
+#define DTYPE(name, bits, exp, man, max, product, acc)                                             \
+    [DT_##name] = {#name, bits, exp, man, max, DT_##product, DT_##acc},
+#include "dtypes.def"
+#undef DTYPE
+};
+
+#define EXPRESSION(function, expression)                                                           \
+    static double function(struct shape s) {                                                       \
+        const double b = (double)s.b, m = (double)s.m, n = (double)s.n, k = (double)s.k;           \
+        (void)b, (void)m, (void)n, (void)k;                                                        \
+        return expression;                                                                         \
+    }
+#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep)           \
+    EXPRESSION(flops_of_##name, flops) EXPRESSION(depth_of_##name, depth)
+#include "ops.def"
+#undef OP
+
+/* The words that ops.def uses in its cells. */
+enum {
+    FLAT = 1 << LAYOUT_FLAT,
+    PRODUCTS = 1 << LAYOUT_NN | 1 << LAYOUT_NT | 1 << LAYOUT_TN,
+    ORDERS = 1 << LAYOUT_N | 1 << LAYOUT_T,
+    PRODUCTS_T = (1 << DTYPE_COUNT) - 1,
+    EVERY = PRODUCTS_T & ~(1 << DT_tf32),
+    VALUES = EVERY & ~(1 << DT_nvfp4),
+    ARITH = VALUES,
+    CASTS = EVERY & ~(1 << DT_fp32),
+};
+#define B EXTENT_B
+#define M EXTENT_M
+#define N EXTENT_N
+#define K EXTENT_K
+#define ONE EXTENT_ONE
+#define TWO EXTENT_TWO
+#define IN(...)        {ROLE_IN, {__VA_ARGS__}},
+#define OUT(...)       {ROLE_OUT, {__VA_ARGS__}},
+#define INOUT(...)     {ROLE_INOUT, {__VA_ARGS__}},
+#define PROD(...)      {ROLE_PROD, {__VA_ARGS__}},
+#define ACC(...)       {ROLE_ACC, {__VA_ARGS__}},
+#define ACC_INOUT(...) {ROLE_ACC_INOUT, {__VA_ARGS__}},
+#define IN_FP32(...)   {ROLE_IN_FP32, {__VA_ARGS__}},
+#define OUT_FP32(...)  {ROLE_OUT_FP32, {__VA_ARGS__}},
+#define IN_UPPER(...)  {ROLE_IN_UPPER, {__VA_ARGS__}},
+#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep)           \
+    [OP_##name] = {#name, formula, {operands}, flops_of_##name, depth_of_##name, CHECK_##check,    \
+                   DOMAIN_##domain, layouts, dtypes, SWEEP_##sweep, oracle_##name},
+const struct op ops[OP_COUNT] = {
+#include "ops.def"
+};
+#undef OP
+
+const char *const layout_names[LAYOUT_COUNT] = {"flat", "nn", "nt", "tn", "n", "t"};
+
+int dtype_find(const char *name) {
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        if (strcmp(name, dtypes[i].name) == 0) return i;
+    return -1;
+}
+
+int op_find(const char *name) {
+    for (int i = 0; i < OP_COUNT; i++)
+        if (strcmp(name, ops[i].name) == 0) return i;
+    return -1;
+}
+
+int layout_find(const char *name) {
+    for (int i = 0; i < LAYOUT_COUNT; i++)
+        if (strcmp(name, layout_names[i]) == 0) return i;
+    return -1;
+}
+
+const char *op_refuses_dtype(const struct op *op, enum dtype t) {
+    if (op->dtypes >> t & 1) return NULL;
+    if (t == DT_tf32) return "tf32 is a mode of fp32 products on tensor cores";
+    if (t == DT_nvfp4) return "an nvfp4 result would need new block scales: that is cast_from_fp32";
+    return "fp32 to fp32 is a copy";
+}
+
+int op_operand_count(const struct op *op) {
+    int count = 0;
+    while (count < MAX_OPERANDS && op->operand[count].role != ROLE_NONE) count++;
+    return count;
+}
+
+enum dtype operand_dtype(const struct operand *o, enum dtype t) {
+    switch (o->role) {
+    case ROLE_PROD: return dtypes[t].product;
+    case ROLE_ACC:
+    case ROLE_ACC_INOUT: return dtypes[t].acc;
+    case ROLE_IN_FP32:
+    case ROLE_OUT_FP32: return DT_fp32;
+    default: return t;
+    }
+}
+
+bool operand_is_read(const struct operand *o, double beta) {
+    switch (o->role) {
+    case ROLE_IN:
+    case ROLE_IN_FP32:
+    case ROLE_IN_UPPER:
+    case ROLE_INOUT:
+    case ROLE_ACC_INOUT: return true;
+    case ROLE_PROD: return beta != 0;
+    default: return false;
+    }
+}
+
+bool operand_is_written(const struct operand *o) {
+    return o->role != ROLE_IN && o->role != ROLE_IN_FP32 && o->role != ROLE_IN_UPPER;
+}
+
+static int64_t extent_of(enum extent e, struct shape s) {
+    switch (e) {
+    case EXTENT_B: return s.b;
+    case EXTENT_M: return s.m;
+    case EXTENT_N: return s.n;
+    case EXTENT_K: return s.k;
+    case EXTENT_TWO: return 2;
+    default: return 1;
+    }
+}
+
+int64_t operand_elements(const struct operand *o, struct shape s) {
+    int64_t elements = 1;
+    for (int i = 0; i < MAX_EXTENTS; i++)
+        if (__builtin_mul_overflow(elements, extent_of(o->extent[i], s), &elements)) return -1;
+    return elements;
+}
+
+size_t storage_bytes(enum dtype t, int64_t elements) {
+    enum { BLOCK = 16, SCALE_ALIGN = 4 };
+    if (elements < 0) return 0;
+    const size_t n = (size_t)elements;
+    if (t == DT_nvfp4) {
+        if (n % BLOCK != 0) return 0;
+        const size_t scales = (n / BLOCK + SCALE_ALIGN - 1) / SCALE_ALIGN * SCALE_ALIGN;
+        return n / 2 + scales + sizeof(float);
+    }
+    size_t bytes;
+    return __builtin_mul_overflow(n, (size_t)dtypes[t].bits / 8, &bytes) ? 0 : bytes;
+}
+
+/* Elements of an m x n matrix on and above the diagonal. */
+static double upper_elements(struct shape s) {
+    const double m = (double)s.m, n = (double)s.n, rows = m < n ? m : n;
+    return rows * n - rows * (rows - 1) / 2;
+}
+
+static double traffic_bytes(enum dtype t, double elements) {
+    const double scales = t == DT_nvfp4 ? elements / 16 + 4 : 0;
+    return elements * dtypes[t].bits / 8 + scales;
+}
+
+double op_bytes(const struct op *op, enum dtype t, const struct args *a) {
+    double bytes = 0;
+    for (int i = 0; i < op_operand_count(op); i++) {
+        const struct operand *o = &op->operand[i];
+        const double elements =
+            o->role == ROLE_IN_UPPER ? upper_elements(a->s) : (double)operand_elements(o, a->s);
+        const int touches = operand_is_read(o, a->beta) + operand_is_written(o);
+        bytes += touches * traffic_bytes(operand_dtype(o, t), elements);
+    }
+    return bytes;
+}
+
+double op_footprint(const struct op *op, enum dtype t, struct shape s) {
+    double bytes = 0;
+    for (int i = 0; i < op_operand_count(op); i++) {
+        const struct operand *o = &op->operand[i];
+        bytes += traffic_bytes(operand_dtype(o, t), (double)operand_elements(o, s));
+    }
+    return bytes;
+}
+
+/* The extent along which an operand is contiguous, as this layout stores it. */
+static int64_t contiguous_extent(const struct operand *o, int index, const struct args *a) {
+    int last = 0;
+    while (last + 1 < MAX_EXTENTS && o->extent[last + 1] != EXTENT_NONE) last++;
+    const bool transposed = last > 0 && ((index == 0 && (a->layout == LAYOUT_TN || a->layout == LAYOUT_T)) ||
+                                         (index == 1 && a->layout == LAYOUT_NT));
+    return extent_of(o->extent[transposed ? last - 1 : last], a->s);
+}
+
+const char *op_refuses_shape(const struct op *op, enum dtype t, const struct args *a) {
+    for (int i = 0; i < op_operand_count(op); i++) {
+        const struct operand *o = &op->operand[i];
+        const enum dtype stored = operand_dtype(o, t);
+        const int64_t elements = operand_elements(o, a->s);
+        if (elements < 0 || elements > INT64_MAX / 16) return "more elements than 64 bits can count";
+        if (stored == DT_nvfp4 && contiguous_extent(o, i, a) % 16 != 0)
+            return "nvfp4 blocks are 16 elements of a row: the contiguous extent must be a multiple of 16";
+    }
+    return NULL;
+}
