@@ -1,0 +1,15 @@
+/* elementwise.c - ../elementwise.c in 512-bit vectors. */
+#include "vec.h"
+#include "../isa.h"
+#include "../parallel.h"
+
+#define BODY "elementwise.inc"
+#include "../each_dtype.inc"
+
+extern const struct impl elementwise_avx512[];
+const struct impl elementwise_avx512[] = {
+#define NAME    "avx512"
+#define REFUSES refuses_without_avx512
+#include "../elementwise_rows.inc"
+    {.run = NULL},
+};
