@@ -2,14 +2,15 @@
 #include "vec.h"
 #include "../isa.h"
 #include "../parallel.h"
+#include "../table_rows.h"
 
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
 
 extern const struct impl elementwise_avx2[];
 const struct impl elementwise_avx2[] = {
-#define NAME    "avx2"
-#define REFUSES refuses_without_avx2
+#define NAME       "avx2"
+#define REFUSES(t) refuses_without_avx2
 #include "../elementwise_rows.inc"
     {.run = NULL},
 };

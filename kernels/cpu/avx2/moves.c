@@ -3,6 +3,7 @@
 #include "../isa.h"
 #include "../move_bytes.h"
 #include "../parallel.h"
+#include "../table_rows.h"
 
 #define BODY "moves.inc"
 #include "../each_dtype.inc"
@@ -10,8 +11,8 @@
 
 extern const struct impl moves_avx2[];
 const struct impl moves_avx2[] = {
-#define NAME    "avx2"
-#define REFUSES refuses_without_avx2
+#define NAME       "avx2"
+#define REFUSES(t) refuses_without_avx2
 #include "../moves_rows.inc"
     {.run = NULL},
 };

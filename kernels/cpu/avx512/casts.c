@@ -2,6 +2,7 @@
 #include "vec.h"
 #include "../isa.h"
 #include "../parallel.h"
+#include "../table_rows.h"
 
 #define NOT_FP32
 #define BODY "casts.inc"
@@ -10,8 +11,8 @@
 
 extern const struct impl casts_avx512[];
 const struct impl casts_avx512[] = {
-#define NAME    "avx512"
-#define REFUSES refuses_without_avx512
+#define NAME       "avx512"
+#define REFUSES(t) refuses_without_avx512
 #include "../casts_rows.inc"
     {.run = NULL},
 };

@@ -2,13 +2,14 @@
 #include "vec.h"
 #include "../isa.h"
 #include "../parallel.h"
+#include "../table_rows.h"
 
 #include "../reduce_all.inc"
 
 extern const struct impl reduce_avx512[];
 const struct impl reduce_avx512[] = {
-#define NAME    "avx512"
-#define REFUSES refuses_without_avx512
+#define NAME       "avx512"
+#define REFUSES(t) refuses_without_avx512
 #include "../reduce_rows.inc"
     {.run = NULL},
 };
