@@ -100,8 +100,7 @@ void row_print(FILE *f, const struct row *r) {
 
 /* ---- reading ---- */
 
-/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed. */
-static int split(char *line, char *field[], int max) {
+int csv_split(char *line, char *field[], int max) {
     int count = 0;
     char *in = line;
     for (;;) {
@@ -229,10 +228,10 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
         }
         if (line_number == 1) {
             if ((unsigned char)line[0] == 0xef) line += 3;   /* byte order mark of a spreadsheet */
-            columns = split(line, header, MAX_FIELDS);
+            columns = csv_split(line, header, MAX_FIELDS);
             for (int i = 0; i < columns; i++) known += is_column(header[i]);
         } else if (*line) {
-            const int fields = split(line, field, MAX_FIELDS);
+            const int fields = csv_split(line, field, MAX_FIELDS);
             if (fields != columns) {
                 fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n", path,
                         line_number, fields, columns);

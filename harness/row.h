@@ -31,6 +31,10 @@ bool row_same_key(const struct row *a, const struct row *b);
 void row_print_header(FILE *f);
 void row_print(FILE *f, const struct row *r);
 
+/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed or when
+ * there are more than max. */
+int csv_split(char *line, char *field[], int max);
+
 /* Reads a result file, columns in any order: unknown ones are skipped, missing ones are unknown. A last line without
  * its newline is what a killed run leaves; it is dropped, and *torn says so. Returns 0, or -1 after one line on
  * stderr. The caller frees out->row. */
