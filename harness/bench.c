@@ -15,7 +15,8 @@
 enum { MIN_SAMPLES = 7, MAX_SAMPLES = 4000, MAX_SETS = 1 << 16 };
 
 struct bench_settings bench_defaults(enum effort effort) {
-    struct bench_settings s = {.interval = 0.005, .time_cap_s = 0.5, .sample_s = 2e-3, .checks = 512};
+    struct bench_settings s = {
+        .interval = 0.005, .time_cap_s = 0.5, .sample_s = 2e-3, .checks = 512};
     if (effort == EFFORT_smoke) s.time_cap_s = 0.1, s.checks = 128;
     if (effort == EFFORT_full) s.time_cap_s = 2, s.checks = 2048;
     return s;
@@ -26,17 +27,17 @@ struct bench_settings bench_defaults(enum effort effort) {
 /* Samples of one placement of the threads; the two are never mixed. */
 struct group {
     const char *label;
-    double     *time_s;                  /* [MAX_SAMPLES], a call's */
-    double      pair_ns;                 /* of the last sample */
-    size_t      count;
-    int64_t     disturbed;
+    double *time_s; /* [MAX_SAMPLES], a call's */
+    double pair_ns; /* of the last sample */
+    size_t count;
+    int64_t disturbed;
 };
 
 struct sampler {
-    struct device      *device;
+    struct device *device;
     const struct trial *trial;
-    struct operands    *operands;
-    int64_t             reps, cursor;
+    struct operands *operands;
+    int64_t reps, cursor;
 };
 
 /* One sample: seconds a call; 0, or the kernel's code. */
@@ -45,9 +46,10 @@ static int take(struct sampler *s, double *call_s, bool *disturbed) {
     const struct trial *t = s->trial;
     const struct args *a = s->operands->args;
     struct device *d = s->device;
-    const int error = t->copies > 1
-        ? d->time_copies(d, t->impl->run, a, t->copies, s->reps, &seconds, disturbed)
-        : d->time(d, t->impl->run, a, s->operands->sets, s->cursor, s->reps, &seconds, disturbed);
+    const int error =
+        t->copies > 1 ? d->time_copies(d, t->impl->run, a, t->copies, s->reps, &seconds, disturbed)
+                      : d->time(d, t->impl->run, a, s->operands->sets, s->cursor, s->reps, &seconds,
+                                disturbed);
     s->cursor += s->reps;
     *call_s = seconds / (double)s->reps;
     return error;
@@ -66,7 +68,8 @@ static int warm_up(struct sampler *s, double sample_s) {
         const double factor = lasted > sample_s / 64 ? 1.1 * sample_s / lasted : 64;
         s->reps = (int64_t)ceil((double)s->reps * fmax(factor, 1.2));
     }
-    for (double spent = 0; spent < 20 * sample_s && fabs(now - before) > 0.02 * now; spent += now * (double)s->reps) {
+    for (double spent = 0; spent < 20 * sample_s && fabs(now - before) > 0.02 * now;
+         spent += now * (double)s->reps) {
         before = now;
         const int error = take(s, &now, &disturbed);
         if (error) return error;
@@ -93,8 +96,8 @@ static struct group *group_of(struct group groups[2], const char *label) {
 }
 
 /* Fills groups; 0, or the kernel's code. *narrow: the interval ended it, not the clock. */
-static int sample(struct sampler *s, const struct bench_settings *settings, struct group groups[2], int64_t *astray,
-                  bool *narrow) {
+static int sample(struct sampler *s, const struct bench_settings *settings, struct group groups[2],
+                  int64_t *astray, bool *narrow) {
     const bool team = s->trial->copies > 1 || s->trial->problem.threads > 1;
     const double start = os_now_s();
     size_t next_check = MIN_SAMPLES;
@@ -107,11 +110,12 @@ static int sample(struct sampler *s, const struct bench_settings *settings, stru
         const int error = take(s, &call_s, &disturbed);
         if (error) return error;
         const struct placement after = team ? s->device->placement(s->device) : before;
-        struct group *g = strcmp(before.label, after.label) == 0 ? group_of(groups, after.label) : NULL;
+        struct group *g =
+            strcmp(before.label, after.label) == 0 ? group_of(groups, after.label) : NULL;
         before = after;
         const double spent = os_now_s() - start;
         if (!g) {
-            ++*astray;   /* the threads moved during the sample */
+            ++*astray; /* the threads moved during the sample */
         } else if (g->count < MAX_SAMPLES) {
             g->time_s[g->count++] = call_s;
             g->disturbed += disturbed;
@@ -149,26 +153,31 @@ void row_derive(struct row *r, struct device *d, const struct trial *t, const st
     r->footprint_bytes = op_footprint(op, dtype, t->problem.s) * t->copies;
     const double last_cache = device_last_cache(d, threads);
     const bool from_memory = t->cold && last_cache > 0;
-    row_set_text(r->level, from_memory ? d->level[d->levels - 1].name : device_level(d, r->footprint_bytes, threads));
-    r->clock_gflop_s = d->flops_per_cycle ? d->flops_per_cycle(d, dtype) * r->clock_ghz * threads : NAN;
+    row_set_text(r->level, from_memory ? d->level[d->levels - 1].name
+                                       : device_level(d, r->footprint_bytes, threads));
+    r->clock_gflop_s =
+        d->flops_per_cycle ? d->flops_per_cycle(d, dtype) * r->clock_ghz * threads : NAN;
     r->spec_gflop_s = NAN;
     r->spec_gbyte_s = NAN;
     r->gflop_s = r->flops / r->time_s * 1e-9;
     r->gbyte_s = r->bytes / r->time_s * 1e-9;
-    if (r->flops > 0) r->mfu = r->gflop_s / (isnan(r->spec_gflop_s) ? r->clock_gflop_s : r->spec_gflop_s);
+    if (r->flops > 0)
+        r->mfu = r->gflop_s / (isnan(r->spec_gflop_s) ? r->clock_gflop_s : r->spec_gflop_s);
     if (!c) return;
     /* A dtype without arithmetic of its own is computed in its accumulator's: the faster of the two is the roof. */
     r->roof_gflop_s = fmax(rate_of(ceilings_compute(c, dtypes[dtype].name, threads)),
                            rate_of(ceilings_compute(c, dtypes[dtypes[dtype].acc].name, threads)));
     r->roof_gbyte_s = rate_of(ceilings_bandwidth(c, r->level, threads, r->placement));
-    const double memory_s = r->bytes / (r->roof_gbyte_s * 1e9), compute_s = r->flops / (r->roof_gflop_s * 1e9);
+    const double memory_s = r->bytes / (r->roof_gbyte_s * 1e9),
+                 compute_s = r->flops / (r->roof_gflop_s * 1e9);
     if (isnan(memory_s) || (isnan(compute_s) && r->flops > 0)) return;
     row_set_text(r->bound, r->flops == 0 || memory_s > compute_s ? "memory" : "compute");
     r->roof_time_s = r->flops == 0 ? memory_s : fmax(memory_s, compute_s);
     r->roof_fraction = r->roof_time_s / r->time_s;
 }
 
-static void set_statistics(struct row *r, struct group groups[2], int64_t astray, int64_t reps, bool narrow) {
+static void set_statistics(struct row *r, struct group groups[2], int64_t astray, int64_t reps,
+                           bool narrow) {
     struct group *most = groups[1].count > groups[0].count ? &groups[1] : &groups[0];
     const struct group *other = most == &groups[0] ? &groups[1] : &groups[0];
     const struct stats s = stats_of(most->time_s, most->count);
@@ -199,7 +208,8 @@ static int cold_sets(struct device *d, const struct trial *t) {
     return sets < 1 ? 1 : sets > MAX_SETS ? MAX_SETS : (int)sets;
 }
 
-void bench_trial(struct device *d, const struct trial *t, const struct bench_settings *settings, struct row *r) {
+void bench_trial(struct device *d, const struct trial *t, const struct bench_settings *settings,
+                 struct row *r) {
     struct group groups[2] = {{0}};
     struct operands o = {0};
     struct sampler s = {d, t, &o, 1, 0};
@@ -248,9 +258,11 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
         finish(r, "failed", "the operands cannot be filled");
         goto done;
     }
-    const int error = warm_up(&s, settings->sample_s) || sample(&s, settings, groups, &astray, &narrow);
+    const int error =
+        warm_up(&s, settings->sample_s) || sample(&s, settings, groups, &astray, &narrow);
     if (error || groups[0].count + groups[1].count == 0) {
-        finish(r, "failed", error ? "the kernel returned an error" : "the threads were moved in every sample");
+        finish(r, "failed",
+               error ? "the kernel returned an error" : "the threads were moved in every sample");
         goto done;
     }
     set_statistics(r, groups, astray, s.reps, narrow);

@@ -7,9 +7,9 @@ enum { MAX_LEVELS = 4 };
 
 /* A memory level and its capacity in bytes; the last one is DRAM, with the size of memory. */
 struct level {
-    char    name[8];                     /* "L1" "L2" "L3" "DRAM" */
-    int64_t bytes;                       /* of one instance */
-    int     shared_by;                   /* threads of this process that share an instance; DRAM: all */
+    char name[8];  /* "L1" "L2" "L3" "DRAM" */
+    int64_t bytes; /* of one instance */
+    int shared_by; /* threads of this process that share an instance; DRAM: all */
 };
 
 /* What can be read about the state of the device; NaN where it can't. */
@@ -19,37 +19,37 @@ struct conditions {
 
 /* How the threads' CPUs lie to each other: a round trip of a cache line between the first and the last. */
 struct placement {
-    double      pair_ns;                 /* NaN with one thread */
-    const char *label;                   /* "near", "far"; "" with one thread */
+    double pair_ns;    /* NaN with one thread */
+    const char *label; /* "near", "far"; "" with one thread */
 };
 
 struct device {
-    char         name[16];               /* "cpu": what --device says */
-    char         slug[64], model[96];    /* "amd-epyc", "AMD EPYC": what the hardware says */
-    int          max_threads;            /* CPU threads that may be used; 1 for a GPU */
+    char name[16];            /* "cpu": what --device says */
+    char slug[64], model[96]; /* "amd-epyc", "AMD EPYC": what the hardware says */
+    int max_threads;          /* CPU threads that may be used; 1 for a GPU */
     struct level level[MAX_LEVELS];
-    int          levels;
-    bool         host_visible;           /* the host may read buffers directly */
-    void        *stream;
-    void        *state;                  /* the device's own */
+    int levels;
+    bool host_visible; /* the host may read buffers directly */
+    void *stream;
+    void *state; /* the device's own */
 
-    int   (*open)(struct device *d);     /* 0, or -1 after one line on stderr */
-    void  (*close)(struct device *d);
-    int   (*set_threads)(struct device *d, int threads);             /* 0, or -1: threads could not be placed */
-    void *(*alloc)(struct device *d, size_t bytes);                  /* NULL when it does not fit */
-    void  (*release)(struct device *d, void *p, size_t bytes);       /* p may be NULL */
-    int   (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
-    int   (*download)(struct device *d, void *dst, const void *src, size_t bytes);
+    int (*open)(struct device *d); /* 0, or -1 after one line on stderr */
+    void (*close)(struct device *d);
+    int (*set_threads)(struct device *d, int threads); /* 0, or -1: threads could not be placed */
+    void *(*alloc)(struct device *d, size_t bytes);    /* NULL when it does not fit */
+    void (*release)(struct device *d, void *p, size_t bytes); /* p may be NULL */
+    int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
+    int (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     /* Calls run on a[first % sets], a[(first + 1) % sets] ... reps times in a row; *seconds is for all of them.
      * 0, or the kernel's code. *disturbed says whether the system took a CPU away meanwhile. */
-    int   (*time)(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first, int64_t reps,
-                  double *seconds, bool *disturbed);
+    int (*time)(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first,
+                int64_t reps, double *seconds, bool *disturbed);
     /* Thread t of `copies` calls run reps times on a[t], all at once; *seconds from the common start to the last end. */
-    int   (*time_copies)(struct device *d, kernel_fn *run, const struct args *a, int copies, int64_t reps,
-                         double *seconds, bool *disturbed);
-    struct placement  (*placement)(struct device *d);
+    int (*time_copies)(struct device *d, kernel_fn *run, const struct args *a, int copies,
+                       int64_t reps, double *seconds, bool *disturbed);
+    struct placement (*placement)(struct device *d);
     struct conditions (*conditions)(struct device *d);
-    double (*flops_per_cycle)(struct device *d, enum dtype t);       /* of one thread; NaN when unknown */
+    double (*flops_per_cycle)(struct device *d, enum dtype t); /* of one thread; NaN when unknown */
 };
 
 /* The CPU this program runs on. */

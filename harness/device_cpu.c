@@ -14,16 +14,16 @@
 #include <string.h>
 
 enum {
-    TOUCH = 4096,                        /* smallest page */
-    ROUND_TRIPS = 100,                   /* of a ping-pong */
-    NEAR_NS = 150,                       /* a round trip within one last-level cache takes 50-100 ns, across 200-500 */
-    CACHE_LINE = 128                     /* two lines, for adjacent-line prefetch */
+    TOUCH = 4096,      /* smallest page */
+    ROUND_TRIPS = 100, /* of a ping-pong */
+    NEAR_NS = 150,   /* a round trip within one last-level cache takes 50-100 ns, across 200-500 */
+    CACHE_LINE = 128 /* two lines, for adjacent-line prefetch */
 };
 
 struct cpu_state {
     struct cpu_facts facts;
-    int              threads;
-    double           energy_j, energy_at_s;      /* last reading of the energy counter */
+    int threads;
+    double energy_j, energy_at_s; /* last reading of the energy counter */
 };
 
 static struct cpu_state *state_of(struct device *d) { return d->state; }
@@ -34,8 +34,9 @@ static int cpu_set_threads(struct device *d, int threads) {
     struct cpu_state *s = state_of(d);
     int misplaced = 0;
     if (threads < 1 || threads > s->facts.usable_count) {
-        fprintf(stderr, "roofline: %d threads asked for, %d can be had (affinity mask and cgroup quota)\n", threads,
-                s->facts.usable_count);
+        fprintf(stderr,
+                "roofline: %d threads asked for, %d can be had (affinity mask and cgroup quota)\n",
+                threads, s->facts.usable_count);
         return -1;
     }
 #pragma omp parallel num_threads(threads) reduction(+ : misplaced)
@@ -45,7 +46,8 @@ static int cpu_set_threads(struct device *d, int threads) {
         if (omp_get_num_threads() != threads) misplaced++;
     }
     if (misplaced) {
-        fprintf(stderr, "roofline: %d of %d threads are not on the CPU they were pinned to\n", misplaced, threads);
+        fprintf(stderr, "roofline: %d of %d threads are not on the CPU they were pinned to\n",
+                misplaced, threads);
         return -1;
     }
     s->threads = threads;
@@ -57,7 +59,9 @@ static int cpu_set_threads(struct device *d, int threads) {
 static void *cpu_alloc(struct device *d, size_t bytes) {
     const int64_t available = os_available_memory();
     const int threads = state_of(d)->threads;
-    if (available >= 0 && (bytes > (size_t)available || available - (int64_t)bytes < available / 16)) return NULL;
+    if (available >= 0 &&
+        (bytes > (size_t)available || available - (int64_t)bytes < available / 16))
+        return NULL;
     char *p = os_map(bytes);
     if (!p) return NULL;
 #pragma omp parallel num_threads(threads)
@@ -81,8 +85,8 @@ static int cpu_move(struct device *d, void *dst, const void *src, size_t bytes) 
 
 /* ---- time ---- */
 
-static int cpu_time(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first, int64_t reps,
-                    double *seconds, bool *disturbed) {
+static int cpu_time(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first,
+                    int64_t reps, double *seconds, bool *disturbed) {
     (void)d;
     int set = (int)(first % sets), error = 0;
     const int64_t switches = os_involuntary_switches();
@@ -96,8 +100,8 @@ static int cpu_time(struct device *d, kernel_fn *run, const struct args *a, int 
     return error;
 }
 
-static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *a, int copies, int64_t reps,
-                           double *seconds, bool *disturbed) {
+static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *a, int copies,
+                           int64_t reps, double *seconds, bool *disturbed) {
     (void)d;
     int errors = 0;
     double start = INFINITY, end = 0;
@@ -136,14 +140,17 @@ static struct placement cpu_placement(struct device *d) {
             if (me == 0) {
                 double start = 0;
                 for (int i = 0; i <= ROUND_TRIPS; i++) {
-                    if (i == 1) start = os_now_s();   /* the first trip waits for the team to arrive */
+                    if (i == 1)
+                        start = os_now_s(); /* the first trip waits for the team to arrive */
                     atomic_store_explicit(&court.ball, 2 * i + 1, memory_order_release);
-                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 2) continue;
+                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 2)
+                        continue;
                 }
                 seconds = os_now_s() - start;
             } else if (me == threads - 1) {
                 for (int i = 0; i <= ROUND_TRIPS; i++) {
-                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 1) continue;
+                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 1)
+                        continue;
                     atomic_store_explicit(&court.ball, 2 * i + 2, memory_order_release);
                 }
             }
@@ -168,7 +175,8 @@ static double clock_ghz(void) {
             __asm__ volatile(".rept 64\n\tadd %1, %0\n\t.endr" : "+r"(x) : "r"(y) : "cc");
 #elif defined(__aarch64__)
         uint64_t x = 1, y = 3;
-        for (int i = 0; i < LOOPS; i++) __asm__ volatile(".rept 64\n\tadd %0, %0, %1\n\t.endr" : "+r"(x) : "r"(y));
+        for (int i = 0; i < LOOPS; i++)
+            __asm__ volatile(".rept 64\n\tadd %0, %0, %1\n\t.endr" : "+r"(x) : "r"(y));
 #else
         return NAN;
 #endif
@@ -181,7 +189,8 @@ static struct conditions cpu_conditions(struct device *d) {
     struct cpu_state *s = state_of(d);
     const double energy = os_energy_j(), now = os_now_s();
     struct conditions c = {clock_ghz(), os_temperature_c(), NAN};
-    if (now > s->energy_at_s && energy >= s->energy_j) c.power_w = (energy - s->energy_j) / (now - s->energy_at_s);
+    if (now > s->energy_at_s && energy >= s->energy_j)
+        c.power_w = (energy - s->energy_j) / (now - s->energy_at_s);
     s->energy_j = energy;
     s->energy_at_s = now;
     return c;
@@ -220,10 +229,21 @@ void device_cpu_init(struct device *d) {
     s->energy_j = os_energy_j();
     s->energy_at_s = os_now_s();
     *d = (struct device){
-        .name = "cpu", .max_threads = s->facts.usable_count, .host_visible = true, .state = s, .open = cpu_open,
-        .close = cpu_close, .set_threads = cpu_set_threads, .alloc = cpu_alloc, .release = cpu_release,
-        .upload = cpu_move, .download = cpu_move, .time = cpu_time, .time_copies = cpu_time_copies,
-        .placement = cpu_placement, .conditions = cpu_conditions,
+        .name = "cpu",
+        .max_threads = s->facts.usable_count,
+        .host_visible = true,
+        .state = s,
+        .open = cpu_open,
+        .close = cpu_close,
+        .set_threads = cpu_set_threads,
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .upload = cpu_move,
+        .download = cpu_move,
+        .time = cpu_time,
+        .time_copies = cpu_time_copies,
+        .placement = cpu_placement,
+        .conditions = cpu_conditions,
     };
     snprintf(d->model, sizeof d->model, "%s", s->facts.model);
     make_slug(d->slug, sizeof d->slug, s->facts.model);

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 enum { GUARD = 256, ALIGNMENT = 256, STAGGER = 5 * ALIGNMENT, SPOTS = 64 };
-static const unsigned char PATTERN = 0xff;   /* NaN in every format that has one */
+static const unsigned char PATTERN = 0xff; /* NaN in every format that has one */
 
 static size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 
-int operands_make(struct operands *o, struct device *d, const struct impl *impl, const struct args *problem, int sets) {
+int operands_make(struct operands *o, struct device *d, const struct impl *impl,
+                  const struct args *problem, int sets) {
     *o = (struct operands){.device = d, .op = &ops[impl->op], .dtype = impl->dtype, .sets = sets};
     o->count = op_operand_count(o->op);
     o->args = calloc((size_t)sets, sizeof *o->args);
@@ -22,7 +23,8 @@ int operands_make(struct operands *o, struct device *d, const struct impl *impl,
 
     for (int i = 0; i < o->count; i++) {
         const struct operand *operand = &o->op->operand[i];
-        o->bytes[i] = storage_bytes(operand_dtype(operand, o->dtype), operand_elements(operand, problem->s));
+        o->bytes[i] =
+            storage_bytes(operand_dtype(operand, o->dtype), operand_elements(operand, problem->s));
         if (o->bytes[i] == 0) return -1;
         o->stride[i] = round_up(o->bytes[i], ALIGNMENT) + GUARD;
         const size_t offset = (size_t)i * STAGGER + GUARD;
@@ -70,7 +72,8 @@ static int paint_guard(struct operands *o, int i, int s) {
     memset(pattern, PATTERN, sizeof pattern);
     char *end = (char *)o->args[s].buf[i] + o->bytes[i];
     if (o->device->upload(o->device, end, pattern, length)) return -1;
-    return s == 0 ? o->device->upload(o->device, (char *)o->args[0].buf[i] - GUARD, pattern, GUARD) : 0;
+    return s == 0 ? o->device->upload(o->device, (char *)o->args[0].buf[i] - GUARD, pattern, GUARD)
+                  : 0;
 }
 
 static const struct fill_pool *pool_of(const struct operands *o, int i) {
@@ -110,7 +113,8 @@ int operands_fill(struct operands *o, enum fill fill) {
 
 const void *operands_download(struct operands *o, int i) {
     if (o->device->host_visible) return o->args[0].buf[i];
-    return o->device->download(o->device, o->staging, o->args[0].buf[i], o->bytes[i]) ? NULL : o->staging;
+    return o->device->download(o->device, o->staging, o->args[0].buf[i], o->bytes[i]) ? NULL
+                                                                                      : o->staging;
 }
 
 static bool is_painted(struct operands *o, const char *from, size_t length) {
@@ -125,18 +129,21 @@ const char *operands_damage(struct operands *o) {
     for (int i = 0; i < o->count; i++) {
         const char *buffer = o->args[0].buf[i];
         if (!is_painted(o, buffer - GUARD, GUARD)) return "wrote before the start of a buffer";
-        if (!is_painted(o, buffer + o->bytes[i], o->stride[i] - o->bytes[i])) return "wrote past the end of a buffer";
+        if (!is_painted(o, buffer + o->bytes[i], o->stride[i] - o->bytes[i]))
+            return "wrote past the end of a buffer";
         if (operand_is_written(&o->op->operand[i])) continue;
 
         /* An input: refill a sample of it and compare. */
         const enum dtype t = operand_dtype(&o->op->operand[i], o->dtype);
         const int64_t elements = operand_elements(&o->op->operand[i], o->truth.s);
-        if (t == DT_nvfp4) continue;   /* no element of it can be written alone by mistake of an index */
+        if (t == DT_nvfp4)
+            continue; /* no element of it can be written alone by mistake of an index */
         const size_t size = (size_t)dtypes[t].bits / 8;
         for (int spot = 0; spot < SPOTS && spot < elements; spot++) {
             const int64_t at = elements <= SPOTS ? spot : (elements - 1) / (SPOTS - 1) * spot;
             unsigned char seen[8], want[8];
-            if (o->device->download(o->device, seen, buffer + (size_t)at * size, size)) return "cannot be read back";
+            if (o->device->download(o->device, seen, buffer + (size_t)at * size, size))
+                return "cannot be read back";
             fill_element(pool_of(o, i), at, (uint64_t)(i + 1), want);
             if (memcmp(seen, want, size) != 0) return "wrote to an input";
         }

@@ -5,24 +5,25 @@
 #include "fill.h"
 
 struct operands {
-    struct device    *device;
-    const struct op  *op;
-    enum dtype        dtype;
-    int               count, sets;
-    struct args      *args;              /* [sets]: one a set of buffers; set 0 is the one that is verified */
-    struct args       truth;             /* of set 0: host copies from before the call */
-    void             *slab[MAX_OPERANDS];        /* device memory: all sets of one operand */
-    size_t            slab_bytes[MAX_OPERANDS], stride[MAX_OPERANDS], bytes[MAX_OPERANDS];
-    void             *copy[MAX_OPERANDS];        /* host copies, where truth needs its own */
-    void             *scratch;
-    size_t            scratch_bytes;
-    void             *staging;
-    size_t            staging_bytes;
-    enum fill         fill;              /* of the last operands_fill() */
+    struct device *device;
+    const struct op *op;
+    enum dtype dtype;
+    int count, sets;
+    struct args *args;        /* [sets]: one a set of buffers; set 0 is the one that is verified */
+    struct args truth;        /* of set 0: host copies from before the call */
+    void *slab[MAX_OPERANDS]; /* device memory: all sets of one operand */
+    size_t slab_bytes[MAX_OPERANDS], stride[MAX_OPERANDS], bytes[MAX_OPERANDS];
+    void *copy[MAX_OPERANDS]; /* host copies, where truth needs its own */
+    void *scratch;
+    size_t scratch_bytes;
+    void *staging;
+    size_t staging_bytes;
+    enum fill fill; /* of the last operands_fill() */
 };
 
 /* Allocates for `sets` copies of the problem. 0, or -1: it does not fit in memory. Free in both cases. */
-int  operands_make(struct operands *o, struct device *d, const struct impl *impl, const struct args *problem, int sets);
+int operands_make(struct operands *o, struct device *d, const struct impl *impl,
+                  const struct args *problem, int sets);
 void operands_free(struct operands *o);
 
 /* Inputs from the fill, outputs and guard bands to patterns that read as NaN. 0, or a device error. */

@@ -96,17 +96,20 @@ static void find_caches(struct cpu_facts *facts) {
             cache.bytes = strtoll(text, &unit, 10);
             cache.bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
         }
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list", i);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
+                 i);
         if (read_line(path, text)) cache.shared_by = count_list(text, &first);
         if (cache.level >= 1 && cache.level <= 3 && cache.bytes > 0 && facts->caches < 3)
             facts->cache[facts->caches++] = cache;
     }
     if (facts->caches) return;
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
     for (int level = 1; level <= 3; level++) {
         const long bytes = sysconf(names[level - 1]);
         if (bytes > 0)
-            facts->cache[facts->caches++] = (struct cpu_cache){level, bytes, level == 3 ? facts->logical_cpus : 1};
+            facts->cache[facts->caches++] =
+                (struct cpu_cache){level, bytes, level == 3 ? facts->logical_cpus : 1};
     }
 }
 
@@ -117,9 +120,13 @@ static double cgroup_cpus(void) {
     char text[TEXT_BYTES];
     long quota, period;
     if (read_line("/sys/fs/cgroup/cpu.max", text))
-        return sscanf(text, "%ld %ld", &quota, &period) == 2 && period > 0 ? (double)quota / (double)period : NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text) || (quota = atol(text)) <= 0) return NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text) || (period = atol(text)) <= 0) return NAN;
+        return sscanf(text, "%ld %ld", &quota, &period) == 2 && period > 0
+                   ? (double)quota / (double)period
+                   : NAN;
+    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text) || (quota = atol(text)) <= 0)
+        return NAN;
+    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text) || (period = atol(text)) <= 0)
+        return NAN;
     return (double)quota / (double)period;
 }
 

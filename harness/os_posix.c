@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 void os_cpu_facts(struct cpu_facts *facts) {
-    *facts = (struct cpu_facts){.model = "unknown CPU", .family = -1, .model_number = -1, .quota_cpus = NAN};
+    *facts = (struct cpu_facts){
+        .model = "unknown CPU", .family = -1, .model_number = -1, .quota_cpus = NAN};
     facts->logical_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (facts->logical_cpus < 1) facts->logical_cpus = 1;
     facts->usable_count = facts->logical_cpus < MAX_CPUS ? facts->logical_cpus : MAX_CPUS;

@@ -76,16 +76,27 @@ static int count_impls(void) {
 /* ---- shapes ---- */
 
 /* Which dimensions an op's shape has, in the order they are written. */
-static int dimensions_of(const struct op *op, struct shape *s, int64_t *dimension[MAX_DIMENSIONS], const char **form) {
+static int dimensions_of(const struct op *op, struct shape *s, int64_t *dimension[MAX_DIMENSIONS],
+                         const char **form) {
     int n = 0;
     switch (op->sweep) {
-    case SWEEP_vectors: *form = "N"; break;
-    case SWEEP_chains: *form = "NxK"; break;
+    case SWEEP_vectors:
+        *form = "N";
+        break;
+    case SWEEP_chains:
+        *form = "NxK";
+        break;
     case SWEEP_squares:
     case SWEEP_rows:
-    case SWEEP_matrices: *form = "MxN"; break;
-    case SWEEP_cubes: *form = "MxNxK"; break;
-    case SWEEP_batches: *form = "BxMxNxK"; break;
+    case SWEEP_matrices:
+        *form = "MxN";
+        break;
+    case SWEEP_cubes:
+        *form = "MxNxK";
+        break;
+    case SWEEP_batches:
+        *form = "BxMxNxK";
+        break;
     }
     for (const char *c = *form; *c; c++) {
         if (*c == 'B') dimension[n++] = &s->b;
@@ -127,7 +138,7 @@ malformed:
 /* ---- trials ---- */
 
 void plan_add(struct plan *p, const struct trial *t) {
-    if ((p->count & (p->count - 1)) == 0) {   /* full at powers of two */
+    if ((p->count & (p->count - 1)) == 0) { /* full at powers of two */
         struct trial *grown = realloc(p->trial, (p->count ? 2 * p->count : 1) * sizeof *grown);
         if (!grown) {
             perror("roofline: plan");
@@ -145,18 +156,21 @@ static bool accepts(const struct impl *impl, const struct args *problem) {
 static void add_cache_modes(struct plan *p, const struct selection *s, struct trial t) {
     const double bytes = op_footprint(&ops[t.impl->op], t.impl->dtype, t.problem.s);
     const bool large = bytes >= COLD_BYTES;
-    if (s->check || s->cache == CACHE_warm || s->cache == CACHE_both || (s->cache == CACHE_auto && !large)) {
+    if (s->check || s->cache == CACHE_warm || s->cache == CACHE_both ||
+        (s->cache == CACHE_auto && !large)) {
         t.cold = false;
         plan_add(p, &t);
     }
-    if (!s->check && (s->cache == CACHE_cold || s->cache == CACHE_both || (s->cache == CACHE_auto && large))) {
+    if (!s->check &&
+        (s->cache == CACHE_cold || s->cache == CACHE_both || (s->cache == CACHE_auto && large))) {
         t.cold = true;
         plan_add(p, &t);
     }
 }
 
 /* Trials of every selected implementation of one problem. */
-static void add_impls(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype, struct trial t) {
+static void add_impls(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
+                      struct trial t) {
     const struct impl *best = NULL, *row;
     const char *list = s->impl ? s->impl : s->check ? "all" : "best,vendor";
     for (const struct impl *const *table = cpu_kernels; *table; table++)
@@ -169,9 +183,10 @@ static void add_impls(struct plan *p, const struct selection *s, enum op_id op, 
                 const bool vendor = *group == vendor_cpu_kernels;
                 const bool named = selects(list, row->name);
                 /* "all" and "vendor" are not asked for what cannot run; a name is, and the row says why it can't. */
-                const bool wanted = ((selects(list, "all") || (vendor && selects(list, "vendor"))) &&
-                                     accepts(row, &t.problem)) ||
-                                    (row == best && selects(list, "best")) || named;
+                const bool wanted =
+                    ((selects(list, "all") || (vendor && selects(list, "vendor"))) &&
+                     accepts(row, &t.problem)) ||
+                    (row == best && selects(list, "best")) || named;
                 if (!wanted) continue;
                 t.impl = row;
                 add_cache_modes(p, s, t);
@@ -180,8 +195,8 @@ static void add_impls(struct plan *p, const struct selection *s, enum op_id op, 
     }
 }
 
-static void add_layouts(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype, struct trial t,
-                       bool all_layouts) {
+static void add_layouts(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
+                        struct trial t, bool all_layouts) {
     bool first = true;
     for (int layout = 0; layout < LAYOUT_COUNT; layout++) {
         if (!(ops[op].layouts >> layout & 1) || !selects(s->layout, layout_names[layout])) continue;
@@ -199,16 +214,16 @@ static void add_layouts(struct plan *p, const struct selection *s, enum op_id op
     }
 }
 
-/* "1,all" -> thread counts. */
-static int parse_threads(const struct device *d, const struct selection *s, int counts[], int max) {
+int threads_parse(const struct device *d, const char *list, int counts[MAX_THREAD_COUNTS]) {
     char item[NAME_BYTES];
     int n = 0;
-    const char *list = s->threads ? s->threads : s->effort == EFFORT_full || s->check ? "1,all" : "all";
-    while (n < max && next_item(&list, item)) {
+    while (n < MAX_THREAD_COUNTS && next_item(&list, item)) {
         char *end;
         const long value = strcmp(item, "all") == 0 ? d->max_threads : strtol(item, &end, 10);
-        if (strcmp(item, "all") != 0 && (*end || end == item || value < 1 || value > d->max_threads)) {
-            fprintf(stderr, "roofline: --threads '%s': a number from 1 to %d, or all\n", item, d->max_threads);
+        if (strcmp(item, "all") != 0 &&
+            (*end || end == item || value < 1 || value > d->max_threads)) {
+            fprintf(stderr, "roofline: --threads '%s': a number from 1 to %d, or all\n", item,
+                    d->max_threads);
             return -1;
         }
         bool seen = false;
@@ -220,33 +235,38 @@ static int parse_threads(const struct device *d, const struct selection *s, int 
 }
 
 /* The shapes of one op: named on the command line or those of its sweep. */
-static int collect_shapes(const struct selection *s, const struct op *op, struct shape shapes[], int max) {
+static int collect_shapes(const struct selection *s, const struct op *op, struct shape shapes[],
+                          int max) {
     char item[NAME_BYTES];
     int n = 0;
     const char *list = s->shape;
     while (n < max && next_item(&list, item))
         if (shape_parse(op, item, &shapes[n++])) return -1;
     if (n) return n;
-    const struct shape *sweep = s->check ? check_shapes(op->sweep) : sweep_shapes(op->sweep, (int)s->effort);
+    const struct shape *sweep =
+        s->check ? check_shapes(op->sweep) : sweep_shapes(op->sweep, (int)s->effort);
     for (; n < max && sweep->m; sweep++) shapes[n++] = *sweep;
     return n;
 }
 
 static int add_op(struct plan *p, struct device *d, const struct selection *s, enum op_id op) {
-    enum { MAX_SHAPES = 64, MAX_THREAD_COUNTS = 16 };
+    enum { MAX_SHAPES = 64 };
     struct shape shapes[MAX_SHAPES];
     int threads[MAX_THREAD_COUNTS];
-    const int thread_counts = parse_threads(d, s, threads, MAX_THREAD_COUNTS);
+    const char *few = s->effort == EFFORT_full || s->check ? "1,all" : "all";
+    const int thread_counts = threads_parse(d, s->threads ? s->threads : few, threads);
     const int count = collect_shapes(s, &ops[op], shapes, MAX_SHAPES);
     if (count < 0 || thread_counts < 0) return -1;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
-        if (!selects(s->dtype, dtypes[dtype].name) || op_refuses_dtype(&ops[op], (enum dtype)dtype)) continue;
-        if (!s->dtype && s->effort == EFFORT_smoke && !s->check && dtype != DT_fp64 && dtype != DT_fp32 &&
-            dtype != DT_bf16)
-            continue;   /* a smoke run is for three dtypes */
+        if (!selects(s->dtype, dtypes[dtype].name) || op_refuses_dtype(&ops[op], (enum dtype)dtype))
+            continue;
+        if (!s->dtype && s->effort == EFFORT_smoke && !s->check && dtype != DT_fp64 &&
+            dtype != DT_fp32 && dtype != DT_bf16)
+            continue; /* a smoke run is for three dtypes */
         for (int t = 0; t < thread_counts; t++) {
             for (int i = 0; i < count; i++) {
-                struct trial trial = {.copies = 1, .fill = s->fill,
+                struct trial trial = {.copies = 1,
+                                      .fill = s->fill,
                                       .problem = {.s = shapes[i], .threads = threads[t]}};
                 const bool all_layouts = s->check || s->effort == EFFORT_full ||
                                          (s->effort == EFFORT_default && i == count - 1);
@@ -259,22 +279,26 @@ static int add_op(struct plan *p, struct device *d, const struct selection *s, e
 
 static void complain_of_nothing(const struct selection *s) {
     const int op = s->op ? op_find(s->op) : -1, dtype = s->dtype ? dtype_find(s->dtype) : -1;
-    const char *reason = op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
+    const char *reason =
+        op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
     if (reason)
         fprintf(stderr, "roofline: %s has no %s: %s\n", s->op, s->dtype, reason);
     else
-        fprintf(stderr, "roofline: nothing to measure: no implementation matches (see 'roofline list')\n");
+        fprintf(stderr,
+                "roofline: nothing to measure: no implementation matches (see 'roofline list')\n");
 }
 
 int plan_build(struct device *d, const struct selection *s, struct plan *out) {
     *out = (struct plan){0};
     const char *impls = s->impl;
     char item[NAME_BYTES];
-    if (check_list("op", s->op, OP_COUNT, op_name) || check_list("dtype", s->dtype, DTYPE_COUNT, dtype_name) ||
+    if (check_list("op", s->op, OP_COUNT, op_name) ||
+        check_list("dtype", s->dtype, DTYPE_COUNT, dtype_name) ||
         check_list("layout", s->layout, LAYOUT_COUNT, layout_name))
         return -1;
     while (next_item(&impls, item)) {
-        if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0) continue;
+        if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0)
+            continue;
         if (check_list("impl", item, count_impls(), impl_name)) return -1;
     }
     for (int op = 0; op < OP_COUNT; op++) {
@@ -296,7 +320,8 @@ void plan_drop_measured(struct plan *p, const struct device *d, const struct row
         bool measured = false;
         row_init(&key);
         trial_key(&p->trial[i], d, &key);
-        for (size_t j = 0; j < done->count && !measured; j++) measured = row_same_key(&key, &done->row[j]);
+        for (size_t j = 0; j < done->count && !measured; j++)
+            measured = row_same_key(&key, &done->row[j]);
         if (!measured) p->trial[kept++] = p->trial[i];
     }
     p->count = kept;
@@ -325,9 +350,11 @@ void trial_name(const struct trial *t, char *text, size_t size) {
     const char *form;
     const struct op *op = &ops[t->impl->op];
     const int count = dimensions_of(op, &s, dimension, &form);
-    int used = snprintf(text, size, "%s.%s.%s ", op->name, t->impl->name, dtypes[t->impl->dtype].name);
+    int used =
+        snprintf(text, size, "%s.%s.%s ", op->name, t->impl->name, dtypes[t->impl->dtype].name);
     for (int i = 0; i < count && used >= 0 && (size_t)used < size; i++)
-        used += snprintf(text + used, size - (size_t)used, "%s%" PRId64, i ? "x" : "", *dimension[i]);
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s%" PRId64, i ? "x" : "", *dimension[i]);
     if (t->problem.layout > LAYOUT_NN && used >= 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " %s", layout_names[t->problem.layout]);
 }

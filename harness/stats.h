@@ -5,7 +5,7 @@
 
 struct stats {
     double min, p25, median, p75;
-    double ci_low, ci_high;              /* of the median, at least 95 % sure; the range where n < 6 */
+    double ci_low, ci_high; /* of the median, at least 95 % sure; the range where n < 6 */
 };
 
 /* Sorts x; n > 0. */

@@ -4,10 +4,10 @@
 #include "operands.h"
 
 struct verdict {
-    const char *status;                  /* "ok", "wrong", "failed" */
-    char        reason[160];             /* what was wrong: operand, element, got, wanted, bound */
-    double      max_error;               /* worst |got - want| / bound; at most 1 when ok */
-    int64_t     checked;                 /* output elements compared */
+    const char *status; /* "ok", "wrong", "failed" */
+    char reason[160];   /* what was wrong: operand, element, got, wanted, bound */
+    double max_error;   /* worst |got - want| / bound; at most 1 when ok */
+    int64_t checked;    /* output elements compared */
 };
 
 /* Runs impl once on the integers fill and once on the normal fill and compares up to `checks` elements of each output,

@@ -17,7 +17,8 @@
 #include <sys/prctl.h>
 #endif
 
-void worker_init(struct worker *w, struct device *d, const struct plan *plan, const struct bench_settings *settings) {
+void worker_init(struct worker *w, struct device *d, const struct plan *plan,
+                 const struct bench_settings *settings) {
     *w = (struct worker){.device = d, .plan = plan, .settings = settings, .to = -1, .from = -1};
 }
 
@@ -34,16 +35,20 @@ static int transfer(ssize_t (*move)(int, void *, size_t), int fd, void *data, si
 
 static ssize_t write_some(int fd, void *data, size_t size) { return write(fd, data, size); }
 
+int worker_open(struct device *d) {
+    vendor_open(); /* before threads are pinned: a library's threads inherit the mask */
+    return d->open(d);
+}
+
 static void serve(struct worker *w, int in, int out) {
     struct device *d = w->device;
     size_t i;
-    signal(SIGINT, SIG_IGN);   /* the terminal sends it to the whole group; the parent decides */
+    signal(SIGINT, SIG_IGN); /* the terminal sends it to the whole group; the parent decides */
     signal(SIGTERM, SIG_DFL);
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    vendor_open();   /* before threads are pinned: a library's threads inherit the mask */
-    if (d->open(d)) _exit(EXIT_FAILURE);
+    if (worker_open(d)) _exit(EXIT_FAILURE);
     while (transfer(read, in, &i, sizeof i) == 0) {
         struct row r;
         bench_trial(d, &w->plan->trial[i], w->settings, &r);
@@ -79,7 +84,8 @@ static void bury(struct worker *w, char *text, size_t size) {
     int status = 0;
     while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(status))
-        snprintf(text, size, "the worker was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(text, size, "the worker was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else
         snprintf(text, size, "the worker ended with status %d", WEXITSTATUS(status));
     close(w->to);
@@ -88,14 +94,16 @@ static void bury(struct worker *w, char *text, size_t size) {
     w->to = w->from = -1;
 }
 
-static void fail_row(struct worker *w, size_t i, const char *status, const char *reason, struct row *r) {
+static void fail_row(struct worker *w, size_t i, const char *status, const char *reason,
+                     struct row *r) {
     row_init(r);
     trial_key(&w->plan->trial[i], w->device, r);
     row_set_text(r->status, status);
     row_set_text(r->reason, reason);
 }
 
-int worker_run(struct worker *w, size_t i, double timeout_s, const volatile int *stop, struct row *r) {
+int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
+               struct row *r) {
     char end[ROW_TEXT];
     if (w->pid == 0 && start(w)) return -1;
     const double deadline = os_now_s() + timeout_s;
