@@ -11,5 +11,6 @@ const struct impl elementwise_cpu[] = {
 #define NAME       "portable"
 #define REFUSES(t) NULL
 #include "elementwise_rows.inc"
+#include "elementwise_stream_rows.inc"
     {.run = NULL},
 };

@@ -10,5 +10,6 @@ const struct impl reduce_cpu[] = {
 #define NAME       "portable"
 #define REFUSES(t) NULL
 #include "reduce_rows.inc"
+#include "reduce_stream_rows.inc"
     {.run = NULL},
 };

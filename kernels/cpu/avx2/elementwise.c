@@ -7,10 +7,15 @@
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
 
-extern const struct impl elementwise_avx2[];
+extern const struct impl elementwise_avx2[], elementwise_stream_avx2[];
 const struct impl elementwise_avx2[] = {
 #define NAME       "avx2"
 #define REFUSES(t) refuses_without_avx2
 #include "../elementwise_rows.inc"
+    {.run = NULL},
+};
+
+const struct impl elementwise_stream_avx2[] = {
+#include "../elementwise_stream_rows.inc"
     {.run = NULL},
 };

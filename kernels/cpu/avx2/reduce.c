@@ -6,10 +6,15 @@
 
 #include "../reduce_all.inc"
 
-extern const struct impl reduce_avx2[];
+extern const struct impl reduce_avx2[], reduce_stream_avx2[];
 const struct impl reduce_avx2[] = {
 #define NAME       "avx2"
 #define REFUSES(t) refuses_without_avx2
 #include "../reduce_rows.inc"
+    {.run = NULL},
+};
+
+const struct impl reduce_stream_avx2[] = {
+#include "../reduce_stream_rows.inc"
     {.run = NULL},
 };

@@ -25,12 +25,18 @@ static const char *refuses_nvfp4(const struct args *a) {
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
 
-extern const struct impl streaming_avx2[];
-const struct impl streaming_avx2[] = {
 #define NAME       "avx2_nt"
 #define REFUSES(t) refuses_##t
-#include "../moves_rows.inc"
-#include "../casts_rows.inc"
+
+extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[];
+const struct impl elementwise_nt_avx2[] = {
 #include "../elementwise_rows.inc"
+#include "../casts_rows.inc"
+    {.run = NULL},
+};
+
+const struct impl stream_nt_avx2[] = {
+#include "../moves_rows.inc"
+#include "../elementwise_stream_rows.inc"
     {.run = NULL},
 };

@@ -7,10 +7,15 @@
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
 
-extern const struct impl elementwise_avx512[];
+extern const struct impl elementwise_avx512[], elementwise_stream_avx512[];
 const struct impl elementwise_avx512[] = {
 #define NAME       "avx512"
 #define REFUSES(t) refuses_without_avx512
 #include "../elementwise_rows.inc"
+    {.run = NULL},
+};
+
+const struct impl elementwise_stream_avx512[] = {
+#include "../elementwise_stream_rows.inc"
     {.run = NULL},
 };
