@@ -2,5 +2,6 @@
 #include "../catalogue.h"
 
 extern const struct impl elementwise_cpu[];
+extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[];
 
-const struct impl *const cpu_kernels[] = {elementwise_cpu, NULL};
+const struct impl *const cpu_kernels[] = {elementwise_cpu, transpose_cpu, matvec_cpu, matmul_cpu, NULL};
