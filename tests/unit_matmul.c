@@ -53,86 +53,107 @@ static long double *values_of(enum dtype t, const void *tensor, int64_t elements
     return values;
 }
 
-struct test {
-    const struct impl *impl;
-    struct args        a;
-    bool               exact;
+/* One problem of a dtype, which all of its rows solve. */
+struct problem {
+    enum op_id   op;
+    enum dtype   dtype;
+    struct args  a;                      /* buf[2] and scratch are the row's own */
+    bool         exact;
+    void        *old;                    /* C before the call, NaN where beta is 0 */
+    long double *want, *bound;           /* [b,m,n] */
 };
 
-static int complain(const struct test *test, const char *what, int64_t i, long double got, long double want) {
-    const struct shape s = test->a.s;
+/* i-p-j order: each row of B is read along. */
+static void solve(struct problem *p) {
+    const struct args *a = &p->a;
+    const int64_t m = a->s.m, n = a->s.n, k = a->s.k, elements = a->s.b * m * n;
+    const enum dtype stored = dtypes[p->dtype].product, acc = dtypes[p->dtype].acc;
+    const long double unit = (long double)k * dtype_roundoff(acc) + 2 * dtype_roundoff(stored);
+    const bool a_transposed = a->layout == LAYOUT_TN, b_transposed = a->layout == LAYOUT_NT;
+    long double *A = values_of(p->dtype, a->buf[0], a->s.b * m * k), *B = values_of(p->dtype, a->buf[1], a->s.b * k * n);
+    p->want = aligned((size_t)elements * sizeof *p->want);
+    p->bound = aligned((size_t)elements * sizeof *p->bound);
+    for (int64_t row = 0; row < a->s.b * m; row++) {
+        const int64_t batch = row / m, i = row % m;
+        long double *want = p->want + row * n, *bound = p->bound + row * n;
+        for (int64_t j = 0; j < n; j++) want[j] = bound[j] = 0;
+        for (int64_t q = 0; q < k; q++) {
+            const long double x = a->alpha * A[batch * m * k + (a_transposed ? q * m + i : i * k + q)];
+            for (int64_t j = 0; j < n; j++) {
+                const long double term = x * B[batch * k * n + (b_transposed ? j * k + q : q * n + j)];
+                want[j] += term;
+                bound[j] += fabsl(term);
+            }
+        }
+        for (int64_t j = 0; j < n; j++) {
+            const long double old = a->beta == 0 ? 0 : a->beta * value_get(stored, p->old, elements, row * n + j);
+            want[j] += old;
+            bound[j] = unit * (bound[j] + fabsl(old)) + dtype_smallest(stored);
+            if (p->exact) want[j] = value_round(stored, want[j]);
+        }
+    }
+    free(A), free(B);
+}
+
+static void problem_open(struct problem *p, uint64_t *state) {
+    struct args *a = &p->a;
+    const enum dtype stored = dtypes[p->dtype].product;
+    const int64_t elements = a->s.b * a->s.m * a->s.n;
+    a->buf[0] = random_tensor(p->dtype, a->s.b * a->s.m * a->s.k, state, p->exact);
+    a->buf[1] = random_tensor(p->dtype, a->s.b * a->s.k * a->s.n, state, p->exact);
+    p->old = aligned(storage_bytes(stored, elements));
+    for (int64_t i = 0; i < elements; i++)
+        value_put(stored, p->old, elements, i, a->beta == 0 ? (long double)NAN : random_value(state, p->exact));
+    solve(p);
+}
+
+static void problem_close(struct problem *p) {
+    free(p->a.buf[0]), free(p->a.buf[1]), free(p->old), free(p->want), free(p->bound);
+}
+
+static int complain(const struct problem *p, const char *name, const char *what, int64_t i, long double got,
+                    long double want) {
+    const struct shape s = p->a.s;
     printf("%s.%s.%s b=%lld m=%lld n=%lld k=%lld %s alpha=%g beta=%g threads=%d %s: %s [%lld] %.9Lg, not %.9Lg\n",
-           ops[test->impl->op].name, test->impl->name, dtypes[test->impl->dtype].name, (long long)s.b, (long long)s.m,
-           (long long)s.n, (long long)s.k, layout_names[test->a.layout], test->a.alpha, test->a.beta, test->a.threads,
-           test->exact ? "exact" : "normal", what, (long long)i, got, want);
+           ops[p->op].name, name, dtypes[p->dtype].name, (long long)s.b, (long long)s.m, (long long)s.n, (long long)s.k,
+           layout_names[p->a.layout], p->a.alpha, p->a.beta, p->a.threads, p->exact ? "exact" : "normal", what,
+           (long long)i, got, want);
     return 1;
 }
 
-/* The first wrong element; 1 if there is one. */
-static int compare(const struct test *test, const long double *A, const long double *B, const long double *old,
-                   const void *C) {
-    const struct args *a = &test->a;
-    const int64_t m = a->s.m, n = a->s.n, k = a->s.k, elements = a->s.b * m * n;
-    const enum dtype stored = dtypes[test->impl->dtype].product, acc = dtypes[test->impl->dtype].acc;
-    const long double unit = (long double)k * dtype_roundoff(acc) + 2 * dtype_roundoff(stored);
-    const int64_t a_row = a->layout == LAYOUT_TN ? 1 : k, a_step = a->layout == LAYOUT_TN ? m : 1;
-    const int64_t b_col = a->layout == LAYOUT_NT ? k : 1, b_step = a->layout == LAYOUT_NT ? 1 : n;
-    for (int64_t i = 0; i < elements; i++) {
-        const long double *x = A + i / (m * n) * m * k + i / n % m * a_row, *y = B + i / (m * n) * k * n + i % n * b_col;
-        long double sum = 0, mag = 0;
-        for (int64_t p = 0; p < k; p++) {
-            sum += x[p * a_step] * y[p * b_step];
-            mag += fabsl(x[p * a_step] * y[p * b_step]);
-        }
-        const long double previous = a->beta == 0 ? 0 : a->beta * old[i];
-        const long double want = a->alpha * sum + previous, got = value_get(stored, C, elements, i);
-        mag = mag * fabsl((long double)a->alpha) + fabsl(previous);
-        if (test->exact && !(got == value_round(stored, want))) return complain(test, "exact", i, got, want);
-        if (!(fabsl(got - want) <= unit * mag + dtype_smallest(stored))) return complain(test, "bound", i, got, want);
-    }
+static int guard_broken(const uint8_t *guard) {
+    for (int i = 0; i < GUARD; i++)
+        if (guard[i] != GUARD_BYTE) return 1;
     return 0;
 }
 
-static int guards_broken(const struct test *test, const uint8_t *before, const uint8_t *after) {
-    for (int i = 0; i < GUARD; i++) {
-        if (before[i] != GUARD_BYTE) return complain(test, "guard before C", i, before[i], GUARD_BYTE);
-        if (after[i] != GUARD_BYTE) return complain(test, "guard after C", i, after[i], GUARD_BYTE);
-    }
-    return 0;
-}
-
-/* 1 if wrong, -1 if the row does not take this shape. */
-static int run(struct test *test, uint64_t *state) {
-    struct args *a = &test->a;
-    const enum dtype t = test->impl->dtype, stored = dtypes[t].product;
-    const int64_t a_elements = a->s.b * a->s.m * a->s.k, b_elements = a->s.b * a->s.k * a->s.n,
-                  c_elements = a->s.b * a->s.m * a->s.n;
-    if (op_refuses_shape(&ops[test->impl->op], t, a)) return -1;
-    if (test->impl->refuses && test->impl->refuses(a)) return -1;
-
-    const size_t c_bytes = storage_bytes(stored, c_elements);
-    const size_t scratch_bytes = test->impl->scratch_bytes ? test->impl->scratch_bytes(a) : 0;
-    uint8_t *guarded = aligned(c_bytes + 2 * GUARD);
+/* 1 if the row gets it wrong; the first wrong element is told. */
+static int run(const struct problem *p, const struct impl *impl) {
+    struct args a = p->a;
+    const enum dtype stored = dtypes[p->dtype].product;
+    const int64_t elements = a.s.b * a.s.m * a.s.n;
+    const size_t c_bytes = storage_bytes(stored, elements);
+    const size_t scratch_bytes = impl->scratch_bytes ? impl->scratch_bytes(&a) : 0;
+    uint8_t *guarded = aligned(c_bytes + 2 * GUARD), *C = guarded + GUARD;
     uint8_t *scratch = aligned(scratch_bytes + GUARD);
     memset(guarded, GUARD_BYTE, c_bytes + 2 * GUARD);
     memset(scratch, 0xff, scratch_bytes);              /* NaN in every format */
     memset(scratch + scratch_bytes, GUARD_BYTE, GUARD);
-    a->buf[0] = random_tensor(t, a_elements, state, test->exact);
-    a->buf[1] = random_tensor(t, b_elements, state, test->exact);
-    a->buf[2] = guarded + GUARD;
-    a->scratch = scratch;
-    for (int64_t i = 0; i < c_elements; i++)
-        value_put(stored, a->buf[2], c_elements, i, a->beta == 0 ? (long double)NAN : random_value(state, test->exact));
-    long double *A = values_of(t, a->buf[0], a_elements), *B = values_of(t, a->buf[1], b_elements),
-                *old = values_of(stored, a->buf[2], c_elements);
+    memcpy(C, p->old, c_bytes);
+    a.buf[2] = C;
+    a.scratch = scratch;
 
     int wrong = 0;
-    if (test->impl->run(a) != 0) wrong = complain(test, "status", 0, 1, 0);
-    if (!wrong) wrong = compare(test, A, B, old, a->buf[2]);
-    if (!wrong) wrong = guards_broken(test, guarded, guarded + GUARD + c_bytes);
-    if (!wrong) wrong = guards_broken(test, guarded, scratch + scratch_bytes);
-
-    free(a->buf[0]), free(a->buf[1]), free(guarded), free(scratch), free(A), free(B), free(old);
+    if (impl->run(&a) != 0) wrong = complain(p, impl->name, "status", 0, 1, 0);
+    for (int64_t i = 0; i < elements && !wrong; i++) {
+        const long double got = value_get(stored, C, elements, i), want = p->want[i];
+        const bool right = p->exact ? got == want : fabsl(got - want) <= p->bound[i];
+        if (!right) wrong = complain(p, impl->name, "element", i, got, want);
+    }
+    if (guard_broken(guarded)) wrong = complain(p, impl->name, "guard before C", 0, 0, 0);
+    if (guard_broken(C + c_bytes)) wrong = complain(p, impl->name, "guard after C", 0, 0, 0);
+    if (guard_broken(scratch + scratch_bytes)) wrong = complain(p, impl->name, "guard after scratch", 0, 0, 0);
+    free(guarded), free(scratch);
     return wrong;
 }
 
@@ -150,45 +171,61 @@ static struct shape shape_of_case(int i) {
     return (struct shape){1, i + 1, i * 7 % 40 + 1, i * 11 % 40 + 1};
 }
 
-static int check_row(const struct impl *impl, int *ran) {
-    static const enum layout layouts[] = {LAYOUT_NN, LAYOUT_NT, LAYOUT_TN};
-    static const double alphas[] = {1, 0.5, -2}, betas[] = {0, 1, 0.5};
-    int wrong = 0;
-    uint64_t state = 1;
-    for (int i = 0; shape_of_case(i).m > 0; i++)
-        for (int l = 0; l < 3; l++)
-            for (int exact = 0; exact < 2; exact++) {
-                const int turn = i + l + exact;
-                struct test test = {impl, {.s = shape_of_case(i), .layout = layouts[l], .threads = 1 + turn % 3}, exact};
-                test.a.alpha = alphas[turn % 3];
-                test.a.beta = betas[(turn / 3 + i) % 3];
-                if (impl->op == OP_bmm) {
-                    if (i % 3 != 0) continue;
-                    test.a.s.b = 1 + turn % 5;
-                }
-                const int outcome = run(&test, &state);
-                if (outcome >= 0) ++*ran;
-                if (outcome > 0 && ++wrong >= MAX_COMPLAINTS) return wrong;
-            }
-    return wrong;
-}
+struct tally {
+    int problems, runs, wrong;
+};
 
-int main(int argc, char **argv) {
-    int wrong = 0, rows = 0, total = 0;
+/* Every row of this op and dtype on one problem. */
+static void check_problem(struct problem *p, const char *only, uint64_t *state, struct tally *tally) {
+    if (op_refuses_shape(&ops[p->op], p->dtype, &p->a)) return;
+    problem_open(p, state);
+    tally->problems++;
     for (int group = 0; group < 2; group++)
         for (const struct impl *const *table = group ? vendor_cpu_kernels : cpu_kernels; *table; table++)
             for (const struct impl *impl = *table; impl->run; impl++) {
-                if (impl->op != OP_matmul && impl->op != OP_bmm) continue;
-                if (argc > 1 && strcmp(argv[1], impl->name) != 0) continue;
-                int ran = 0;
-                const double start = omp_get_wtime();
-                const int bad = check_row(impl, &ran);
-                printf("%s.%s.%s: %d cases, %d wrong, %.2f s\n", ops[impl->op].name, impl->name,
-                       dtypes[impl->dtype].name, ran, bad, omp_get_wtime() - start);
-                wrong += bad;
-                total += ran;
-                rows++;
+                if (impl->op != p->op || impl->dtype != p->dtype) continue;
+                if (only && strcmp(only, impl->name) != 0) continue;
+                if (impl->refuses && impl->refuses(&p->a)) continue;
+                tally->runs++;
+                tally->wrong += run(p, impl);
             }
-    if (rows == 0 || total == 0) printf("unit_matmul: nothing ran\n");
-    return wrong > 0 || total == 0;
+    problem_close(p);
+}
+
+static void check_dtype(enum op_id op, enum dtype t, const char *only, struct tally *tally) {
+    static const enum layout layouts[] = {LAYOUT_NN, LAYOUT_NT, LAYOUT_TN};
+    static const double alphas[] = {1, 0.5, -2}, betas[] = {0, 1, 0.5};
+    uint64_t state = 1;
+    for (int i = 0; shape_of_case(i).m > 0 && tally->wrong < MAX_COMPLAINTS; i++)
+        for (int l = 0; l < 3; l++)
+            for (int exact = 0; exact < 2; exact++) {
+                const int turn = i + l + exact;
+                struct problem p = {.op = op, .dtype = t, .exact = exact};
+                p.a = (struct args){.s = shape_of_case(i), .layout = layouts[l], .threads = 1 + turn % 3};
+                p.a.alpha = alphas[turn % 3];
+                p.a.beta = betas[(turn / 3 + i) % 3];
+                if (op == OP_bmm) {
+                    if (i % 3 != 0) continue;
+                    p.a.s.b = 1 + turn % 5;
+                }
+                check_problem(&p, only, &state, tally);
+            }
+}
+
+/* An argument restricts the test to implementations of that name. */
+int main(int argc, char **argv) {
+    int wrong = 0, runs = 0;
+    for (int op = 0; op < OP_COUNT; op++)
+        for (int t = 0; t < DTYPE_COUNT; t++) {
+            if ((op != OP_matmul && op != OP_bmm) || t == DT_tf32) continue;
+            struct tally tally = {0};
+            const double start = omp_get_wtime();
+            check_dtype((enum op_id)op, (enum dtype)t, argc > 1 ? argv[1] : NULL, &tally);
+            printf("%s.%s: %d problems, %d runs, %d wrong, %.2f s\n", ops[op].name, dtypes[t].name, tally.problems,
+                   tally.runs, tally.wrong, omp_get_wtime() - start);
+            wrong += tally.wrong;
+            runs += tally.runs;
+        }
+    if (runs == 0) printf("unit_matmul: nothing ran\n");
+    return wrong > 0 || runs == 0;
 }

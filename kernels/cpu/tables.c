@@ -3,5 +3,7 @@
 
 extern const struct impl elementwise_cpu[];
 extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[];
+extern const struct impl matmul_avx2[], matmul_avx512[], matmul_avx512_bf16[];
 
-const struct impl *const cpu_kernels[] = {elementwise_cpu, transpose_cpu, matvec_cpu, matmul_cpu, NULL};
+const struct impl *const cpu_kernels[] = {elementwise_cpu, transpose_cpu, matvec_cpu, matmul_cpu,
+                                          matmul_avx2, matmul_avx512, matmul_avx512_bf16, NULL};
