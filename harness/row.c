@@ -26,9 +26,7 @@ void row_init(struct row *r) {
 #undef COL
 }
 
-void row_set_text(char field[ROW_TEXT], const char *text) {
-    snprintf(field, ROW_TEXT, "%s", text);
-}
+void row_set_text(char field[ROW_TEXT], const char *text) { snprintf(field, ROW_TEXT, "%s", text); }
 
 #define SAME_STR(x, y)  (strcmp(x, y) == 0)
 #define SAME_INT(x, y)  ((x) == (y))
@@ -79,8 +77,8 @@ static void print_real(FILE *f, double x) {
 
 void row_print_header(FILE *f) {
     const char *comma = "";
-#define COL(kind, type, name)                                                                      \
-    fprintf(f, "%s%s", comma, #name);                                                              \
+#define COL(kind, type, name)         \
+    fprintf(f, "%s%s", comma, #name); \
     comma = ",";
 #include "columns.def"
 #undef COL
@@ -89,9 +87,9 @@ void row_print_header(FILE *f) {
 
 void row_print(FILE *f, const struct row *r) {
     const char *comma = "";
-#define COL(kind, type, name)                                                                      \
-    fputs(comma, f);                                                                               \
-    PRINT_##type(f, r->name);                                                                      \
+#define COL(kind, type, name) \
+    fputs(comma, f);          \
+    PRINT_##type(f, r->name); \
     comma = ",";
 #include "columns.def"
 #undef COL
@@ -100,8 +98,7 @@ void row_print(FILE *f, const struct row *r) {
 
 /* ---- reading ---- */
 
-/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed. */
-static int split(char *line, char *field[], int max) {
+int csv_split(char *line, char *field[], int max) {
     int count = 0;
     char *in = line;
     for (;;) {
@@ -156,15 +153,15 @@ static int parse_real(double *target, const char *text) {
 #define PARSE_REAL(r, name, text) parse_real(&(r)->name, text)
 
 static int set_field(struct row *r, const char *column, const char *text) {
-#define COL(kind, type, name)                                                                      \
+#define COL(kind, type, name) \
     if (strcmp(column, #name) == 0) return PARSE_##type(r, name, text);
 #include "columns.def"
 #undef COL
-    return 0;   /* a column of a newer version */
+    return 0; /* a column of a newer version */
 }
 
 static bool is_column(const char *name) {
-#define COL(kind, type, column)                                                                    \
+#define COL(kind, type, column) \
     if (strcmp(name, #column) == 0) return true;
 #include "columns.def"
 #undef COL
@@ -228,14 +225,14 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
             break;
         }
         if (line_number == 1) {
-            if ((unsigned char)line[0] == 0xef) line += 3;   /* byte order mark of a spreadsheet */
-            columns = split(line, header, MAX_FIELDS);
+            if ((unsigned char)line[0] == 0xef) line += 3; /* byte order mark of a spreadsheet */
+            columns = csv_split(line, header, MAX_FIELDS);
             for (int i = 0; i < columns; i++) known += is_column(header[i]);
         } else if (*line) {
-            const int fields = split(line, field, MAX_FIELDS);
+            const int fields = csv_split(line, field, MAX_FIELDS);
             if (fields != columns) {
-                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n", path,
-                        line_number, fields, columns);
+                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n",
+                        path, line_number, fields, columns);
                 goto done;
             }
             if (out->count == capacity) {
@@ -261,7 +258,8 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
         line = next;
     }
     if (size > 0 && (columns <= 0 || known < 3) && !(*torn && line_number == 1)) {
-        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n", path);
+        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n",
+                path);
         goto done;
     }
     status = 0;
@@ -287,7 +285,7 @@ static int append(struct row_file *f, const char *text, size_t length) {
         written += (size_t)n;
     }
     if (written == length && fdatasync(f->fd) == 0) return 0;
-    if (written == length && (errno == EINVAL || errno == EROFS)) return 0;   /* a pipe cannot sync */
+    if (written == length && (errno == EINVAL || errno == EROFS)) return 0; /* a pipe cannot sync */
     fprintf(stderr, "roofline: cannot write '%s': %s\n", f->path, strerror(errno));
     if (before >= 0 && ftruncate(f->fd, before) != 0)
         fprintf(stderr, "roofline: '%s' may end in a torn line\n", f->path);
@@ -318,7 +316,8 @@ static off_t end_of_lines(int fd, off_t size) {
 }
 
 int row_file_open(struct row_file *f, const char *path) {
-    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644), .path = strdup(path)};
+    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644),
+                           .path = strdup(path)};
     struct stat st;
     if (f->fd < 0 || !f->path || fstat(f->fd, &st) != 0) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
@@ -330,7 +329,8 @@ int row_file_open(struct row_file *f, const char *path) {
     }
     const off_t whole = end_of_lines(f->fd, st.st_size);
     if (whole < st.st_size && ftruncate(f->fd, whole) != 0) {
-        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path, strerror(errno));
+        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path,
+                strerror(errno));
         goto failed;
     }
     if (whole == 0 && append_printed(f, NULL) != 0) goto failed;
