@@ -26,9 +26,7 @@ void row_init(struct row *r) {
 #undef COL
 }
 
-void row_set_text(char field[ROW_TEXT], const char *text) {
-    snprintf(field, ROW_TEXT, "%s", text);
-}
+void row_set_text(char field[ROW_TEXT], const char *text) { snprintf(field, ROW_TEXT, "%s", text); }
 
 #define SAME_STR(x, y)  (strcmp(x, y) == 0)
 #define SAME_INT(x, y)  ((x) == (y))
@@ -67,7 +65,7 @@ static void print_integer(FILE *f, int64_t x) {
 static void print_real(FILE *f, double x) {
     char text[32];
     if (!isfinite(x)) return;
-    const bool count = fabs(x) < 0x1p53 && x == floor(x);   /* of flops or bytes: all its digits */
+    const bool count = fabs(x) < 0x1p53 && x == floor(x); /* of flops or bytes: all its digits */
     snprintf(text, sizeof text, count ? "%.0f" : "%.9g", x);
     for (char *c = text; *c; c++)
         if (*c == ',') *c = '.';
@@ -80,8 +78,8 @@ static void print_real(FILE *f, double x) {
 
 void row_print_header(FILE *f) {
     const char *comma = "";
-#define COL(kind, type, name)                                                                      \
-    fprintf(f, "%s%s", comma, #name);                                                              \
+#define COL(kind, type, name)         \
+    fprintf(f, "%s%s", comma, #name); \
     comma = ",";
 #include "columns.def"
 #undef COL
@@ -90,9 +88,9 @@ void row_print_header(FILE *f) {
 
 void row_print(FILE *f, const struct row *r) {
     const char *comma = "";
-#define COL(kind, type, name)                                                                      \
-    fputs(comma, f);                                                                               \
-    PRINT_##type(f, r->name);                                                                      \
+#define COL(kind, type, name) \
+    fputs(comma, f);          \
+    PRINT_##type(f, r->name); \
     comma = ",";
 #include "columns.def"
 #undef COL
@@ -101,8 +99,7 @@ void row_print(FILE *f, const struct row *r) {
 
 /* ---- reading ---- */
 
-/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed. */
-static int split(char *line, char *field[], int max) {
+int csv_split(char *line, char *field[], int max) {
     int count = 0;
     char *in = line;
     for (;;) {
@@ -157,15 +154,15 @@ static int parse_real(double *target, const char *text) {
 #define PARSE_REAL(r, name, text) parse_real(&(r)->name, text)
 
 static int set_field(struct row *r, const char *column, const char *text) {
-#define COL(kind, type, name)                                                                      \
+#define COL(kind, type, name) \
     if (strcmp(column, #name) == 0) return PARSE_##type(r, name, text);
 #include "columns.def"
 #undef COL
-    return 0;   /* a column of a newer version */
+    return 0; /* a column of a newer version */
 }
 
 static bool is_column(const char *name) {
-#define COL(kind, type, column)                                                                    \
+#define COL(kind, type, column) \
     if (strcmp(name, #column) == 0) return true;
 #include "columns.def"
 #undef COL
@@ -219,7 +216,7 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
     *torn = false;
     char *text = read_all(path, &size);
     if (!text) return -1;
-    const char *nul = memchr(text, '\0', size);               /* a crashed machine leaves blocks of them */
+    const char *nul = memchr(text, '\0', size); /* a crashed machine leaves blocks of them */
     if (nul && memchr(nul, '\n', (size_t)(text + size - nul))) {
         fprintf(stderr, "roofline: '%s' is damaged: NUL bytes before its last line\n", path);
         goto done;
@@ -227,7 +224,7 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
     *torn = nul != NULL;
 
     char *line = text;
-    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3;    /* byte order mark of a spreadsheet */
+    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* byte order mark of a spreadsheet */
     while (*line) {
         char *next = end_record(line);
         line_number++;
@@ -236,13 +233,13 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
             break;
         }
         if (line_number == 1) {
-            columns = split(line, header, MAX_FIELDS);
+            columns = csv_split(line, header, MAX_FIELDS);
             for (int i = 0; i < columns; i++) known += is_column(header[i]);
         } else if (*line) {
-            const int fields = split(line, field, MAX_FIELDS);
+            const int fields = csv_split(line, field, MAX_FIELDS);
             if (fields != columns) {
-                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n", path,
-                        line_number, fields, columns);
+                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n",
+                        path, line_number, fields, columns);
                 goto done;
             }
             if (out->count == capacity) {
@@ -268,7 +265,8 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
         line = next;
     }
     if (size > 0 && (columns <= 0 || known < 3) && !(*torn && line_number == 1)) {
-        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n", path);
+        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n",
+                path);
         goto done;
     }
     status = 0;
@@ -310,7 +308,7 @@ static int append(struct row_file *f, const char *text, size_t length) {
         written += (size_t)n;
     }
     if (written == length && fdatasync(f->fd) == 0) return 0;
-    if (written == length && errno == EINVAL) return 0;   /* a file system without sync */
+    if (written == length && errno == EINVAL) return 0; /* a file system without sync */
     fprintf(stderr, "roofline: cannot write '%s': %s\n", f->path, strerror(errno));
     if (before >= 0 && written > 0 && ftruncate(f->fd, before) != 0)
         fprintf(stderr, "roofline: '%s' may end in a torn line\n", f->path);
@@ -345,12 +343,14 @@ static bool has_our_header(int fd) {
     const size_t length = print_line(header, NULL);
     const ssize_t n = pread(fd, found, length + 1, 0);
     if (length == 0 || n < 0) return false;
-    if (n > (ssize_t)length && found[length - 1] == '\r' && found[length] == '\n') found[length - 1] = '\n';
+    if (n > (ssize_t)length && found[length - 1] == '\r' && found[length] == '\n')
+        found[length - 1] = '\n';
     return memcmp(header, found, (size_t)n < length ? (size_t)n : length) == 0;
 }
 
 int row_file_open(struct row_file *f, const char *path) {
-    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644), .path = strdup(path)};
+    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644),
+                           .path = strdup(path)};
     if (f->fd < 0 || !f->path) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
         goto failed;
@@ -370,15 +370,19 @@ int row_file_open(struct row_file *f, const char *path) {
         goto failed;
     }
     if (!has_our_header(f->fd)) {
-        fprintf(stderr, "roofline: '%s' has other columns than this version writes; start a new one\n", path);
+        fprintf(stderr,
+                "roofline: '%s' has other columns than this version writes; start a new one\n",
+                path);
         goto failed;
     }
     if (st.st_size - whole > LINE_MAX_BYTES) {
-        fprintf(stderr, "roofline: '%s' is damaged: more than a torn line after byte %lld\n", path, (long long)whole);
+        fprintf(stderr, "roofline: '%s' is damaged: more than a torn line after byte %lld\n", path,
+                (long long)whole);
         goto failed;
     }
     if (whole < st.st_size && ftruncate(f->fd, whole) != 0) {
-        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path, strerror(errno));
+        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path,
+                strerror(errno));
         goto failed;
     }
     if (whole == 0 && append_printed(f, NULL) != 0) goto failed;

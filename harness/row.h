@@ -22,14 +22,18 @@ struct row {
 
 struct rows {
     struct row *row;
-    size_t      count;
+    size_t count;
 };
 
-void row_init(struct row *r);                                      /* every field unknown */
-void row_set_text(char field[ROW_TEXT], const char *text);         /* cut to fit */
+void row_init(struct row *r);                              /* every field unknown */
+void row_set_text(char field[ROW_TEXT], const char *text); /* cut to fit */
 bool row_same_key(const struct row *a, const struct row *b);
 void row_print_header(FILE *f);
 void row_print(FILE *f, const struct row *r);
+
+/* Splits one record in place; quoted fields lose their quotes. Returns the number of fields, -1 when malformed or when
+ * there are more than max. */
+int csv_split(char *line, char *field[], int max);
 
 /* Reads a result file, columns in any order: unknown ones are skipped, missing ones are unknown. A last line without
  * its newline is what a killed run leaves; it is dropped, and *torn says so. Returns 0, or -1 after one line on
@@ -38,13 +42,15 @@ int rows_read(const char *path, struct rows *out, bool *torn);
 
 /* An append-only result file: every row is one write, synced. */
 struct row_file {
-    int   fd;
+    int fd;
     char *path;
 };
 
 /* Opens or creates path; writes the header if it is new; cuts a torn last line. Holds a lock: a second run on the
  * same file is refused. Returns 0, or -1 after one line on stderr. */
-int  row_file_open(struct row_file *f, const char *path);
-int  row_file_append(struct row_file *f, const struct row *r);     /* 0, or -1 after one line on stderr; nothing torn stays */
+int row_file_open(struct row_file *f, const char *path);
+int row_file_append(
+    struct row_file *f,
+    const struct row *r); /* 0, or -1 after one line on stderr; nothing torn stays */
 void row_file_close(struct row_file *f);
 #endif

@@ -5,19 +5,19 @@
 #include <string.h>
 
 const struct dtype_info dtypes[DTYPE_COUNT] = {
-#define DTYPE(name, bits, exp, man, max, product, acc)                                             \
+#define DTYPE(name, bits, exp, man, max, product, acc) \
     [DT_##name] = {#name, bits, exp, man, max, DT_##product, DT_##acc},
 #include "dtypes.def"
 #undef DTYPE
 };
 
-#define EXPRESSION(function, expression)                                                           \
-    static double function(struct shape s) {                                                       \
-        const double b = (double)s.b, m = (double)s.m, n = (double)s.n, k = (double)s.k;           \
-        (void)b, (void)m, (void)n, (void)k;                                                        \
-        return expression;                                                                         \
+#define EXPRESSION(function, expression)                                                 \
+    static double function(struct shape s) {                                             \
+        const double b = (double)s.b, m = (double)s.m, n = (double)s.n, k = (double)s.k; \
+        (void)b, (void)m, (void)n, (void)k;                                              \
+        return expression;                                                               \
     }
-#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep)           \
+#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep) \
     EXPRESSION(flops_of_##name, flops) EXPRESSION(depth_of_##name, depth)
 #include "ops.def"
 #undef OP
@@ -33,12 +33,12 @@ enum {
     ARITH = VALUES,
     CASTS = EVERY & ~(1 << DT_fp32),
 };
-#define B EXTENT_B
-#define M EXTENT_M
-#define N EXTENT_N
-#define K EXTENT_K
-#define ONE EXTENT_ONE
-#define TWO EXTENT_TWO
+#define B              EXTENT_B
+#define M              EXTENT_M
+#define N              EXTENT_N
+#define K              EXTENT_K
+#define ONE            EXTENT_ONE
+#define TWO            EXTENT_TWO
 #define IN(...)        {ROLE_IN, {__VA_ARGS__}},
 #define OUT(...)       {ROLE_OUT, {__VA_ARGS__}},
 #define INOUT(...)     {ROLE_INOUT, {__VA_ARGS__}},
@@ -48,9 +48,10 @@ enum {
 #define IN_FP32(...)   {ROLE_IN_FP32, {__VA_ARGS__}},
 #define OUT_FP32(...)  {ROLE_OUT_FP32, {__VA_ARGS__}},
 #define IN_UPPER(...)  {ROLE_IN_UPPER, {__VA_ARGS__}},
-#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep)           \
-    [OP_##name] = {#name, formula, {operands}, flops_of_##name, depth_of_##name, CHECK_##check,    \
-                   DOMAIN_##domain, layouts, dtypes, SWEEP_##sweep, oracle_##name},
+#define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep) \
+    [OP_##name] = {#name,           formula,       {operands},      flops_of_##name,     \
+                   depth_of_##name, CHECK_##check, DOMAIN_##domain, layouts,             \
+                   dtypes,          SWEEP_##sweep, oracle_##name},
 const struct op ops[OP_COUNT] = {
 #include "ops.def"
 };
@@ -91,12 +92,16 @@ int op_operand_count(const struct op *op) {
 
 enum dtype operand_dtype(const struct operand *o, enum dtype t) {
     switch (o->role) {
-    case ROLE_PROD: return dtypes[t].product;
+    case ROLE_PROD:
+        return dtypes[t].product;
     case ROLE_ACC:
-    case ROLE_ACC_INOUT: return dtypes[t].acc;
+    case ROLE_ACC_INOUT:
+        return dtypes[t].acc;
     case ROLE_IN_FP32:
-    case ROLE_OUT_FP32: return DT_fp32;
-    default: return t;
+    case ROLE_OUT_FP32:
+        return DT_fp32;
+    default:
+        return t;
     }
 }
 
@@ -106,9 +111,12 @@ bool operand_is_read(const struct operand *o, double beta) {
     case ROLE_IN_FP32:
     case ROLE_IN_UPPER:
     case ROLE_INOUT:
-    case ROLE_ACC_INOUT: return true;
-    case ROLE_PROD: return beta != 0;
-    default: return false;
+    case ROLE_ACC_INOUT:
+        return true;
+    case ROLE_PROD:
+        return beta != 0;
+    default:
+        return false;
     }
 }
 
@@ -118,12 +126,18 @@ bool operand_is_written(const struct operand *o) {
 
 static int64_t extent_of(enum extent e, struct shape s) {
     switch (e) {
-    case EXTENT_B: return s.b;
-    case EXTENT_M: return s.m;
-    case EXTENT_N: return s.n;
-    case EXTENT_K: return s.k;
-    case EXTENT_TWO: return 2;
-    default: return 1;
+    case EXTENT_B:
+        return s.b;
+    case EXTENT_M:
+        return s.m;
+    case EXTENT_N:
+        return s.n;
+    case EXTENT_K:
+        return s.k;
+    case EXTENT_TWO:
+        return 2;
+    default:
+        return 1;
     }
 }
 
@@ -183,8 +197,9 @@ double op_footprint(const struct op *op, enum dtype t, struct shape s) {
 static int64_t contiguous_extent(const struct operand *o, int index, const struct args *a) {
     int last = 0;
     while (last + 1 < MAX_EXTENTS && o->extent[last + 1] != EXTENT_NONE) last++;
-    const bool transposed = last > 0 && ((index == 0 && (a->layout == LAYOUT_TN || a->layout == LAYOUT_T)) ||
-                                         (index == 1 && a->layout == LAYOUT_NT));
+    const bool transposed =
+        last > 0 && ((index == 0 && (a->layout == LAYOUT_TN || a->layout == LAYOUT_T)) ||
+                     (index == 1 && a->layout == LAYOUT_NT));
     return extent_of(o->extent[transposed ? last - 1 : last], a->s);
 }
 
@@ -193,9 +208,11 @@ const char *op_refuses_shape(const struct op *op, enum dtype t, const struct arg
         const struct operand *o = &op->operand[i];
         const enum dtype stored = operand_dtype(o, t);
         const int64_t elements = operand_elements(o, a->s);
-        if (elements < 0 || elements > INT64_MAX / 16) return "more elements than 64 bits can count";
+        if (elements < 0 || elements > INT64_MAX / 16)
+            return "more elements than 64 bits can count";
         if (stored == DT_nvfp4 && contiguous_extent(o, i, a) % 16 != 0)
-            return "nvfp4 blocks are 16 elements of a row: the contiguous extent must be a multiple of 16";
+            return "nvfp4 blocks are 16 elements of a row: the contiguous extent must be a "
+                   "multiple of 16";
     }
     return NULL;
 }

@@ -31,14 +31,14 @@ enum op_id {
 
 struct dtype_info {
     const char *name;
-    int         bits;                    /* of storage an element, scales not counted */
-    int         exponent_bits, fraction_bits;
-    double      max;                     /* largest finite value */
-    enum dtype  product, acc;
+    int bits; /* of storage an element, scales not counted */
+    int exponent_bits, fraction_bits;
+    double max; /* largest finite value */
+    enum dtype product, acc;
 };
 
 struct shape {
-    int64_t b, m, n, k;                  /* batch, rows of C, columns of C, inner */
+    int64_t b, m, n, k; /* batch, rows of C, columns of C, inner */
 };
 
 /* FLAT operations have one layout. A product's letters say whether A and B are stored transposed:
@@ -46,29 +46,45 @@ struct shape {
 enum layout { LAYOUT_FLAT, LAYOUT_NN, LAYOUT_NT, LAYOUT_TN, LAYOUT_N, LAYOUT_T, LAYOUT_COUNT };
 
 enum role {
-    ROLE_NONE, ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_PROD, ROLE_ACC, ROLE_ACC_INOUT, ROLE_IN_FP32, ROLE_OUT_FP32,
+    ROLE_NONE,
+    ROLE_IN,
+    ROLE_OUT,
+    ROLE_INOUT,
+    ROLE_PROD,
+    ROLE_ACC,
+    ROLE_ACC_INOUT,
+    ROLE_IN_FP32,
+    ROLE_OUT_FP32,
     ROLE_IN_UPPER
 };
 enum extent { EXTENT_NONE, EXTENT_B, EXTENT_M, EXTENT_N, EXTENT_K, EXTENT_ONE, EXTENT_TWO };
 enum check { CHECK_BITWISE, CHECK_SUMS, CHECK_ROUNDED };
 enum domain { DOMAIN_REAL, DOMAIN_POSITIVE, DOMAIN_UNIT };
-enum sweep { SWEEP_vectors, SWEEP_squares, SWEEP_rows, SWEEP_matrices, SWEEP_cubes, SWEEP_batches, SWEEP_chains };
+enum sweep {
+    SWEEP_vectors,
+    SWEEP_squares,
+    SWEEP_rows,
+    SWEEP_matrices,
+    SWEEP_cubes,
+    SWEEP_batches,
+    SWEEP_chains
+};
 
 struct operand {
-    enum role   role;
-    enum extent extent[MAX_EXTENTS];     /* ends at EXTENT_NONE */
+    enum role role;
+    enum extent extent[MAX_EXTENTS]; /* ends at EXTENT_NONE */
 };
 
 /* Everything a kernel is given. buf[] follows the operand order of ops.def; a buffer starts at a multiple of
  * 64 bytes on the CPU and of 256 on a GPU. Inputs are only read; with beta == 0 a PROD operand is not read. */
 struct args {
     struct shape s;
-    enum layout  layout;
-    double       alpha, beta;
-    int          threads;                /* CPU threads to use, at least 1; a GPU ignores it */
-    void        *buf[MAX_OPERANDS];
-    void        *scratch;                /* of impl.scratch_bytes(); contents undefined */
-    void        *stream;                 /* cudaStream_t; NULL on the CPU */
+    enum layout layout;
+    double alpha, beta;
+    int threads; /* CPU threads to use, at least 1; a GPU ignores it */
+    void *buf[MAX_OPERANDS];
+    void *scratch; /* of impl.scratch_bytes(); contents undefined */
+    void *stream;  /* cudaStream_t; NULL on the CPU */
 };
 
 /* 0, or the device's error code. Never allocates. */
@@ -76,34 +92,36 @@ typedef int kernel_fn(const struct args *a);
 
 /* One element of output operand `o` (index into op.operand), flat row-major index i, in extended precision; *mag is
  * the sum of |terms|, which scales the error bound. a->buf holds the operands as they were before the call. */
-typedef long double oracle_fn(const struct args *a, enum dtype t, int o, int64_t i, long double *mag);
+typedef long double oracle_fn(const struct args *a, enum dtype t, int o, int64_t i,
+                              long double *mag);
 
 struct op {
-    const char    *name, *formula;
+    const char *name, *formula;
     struct operand operand[MAX_OPERANDS];
-    double       (*flops)(struct shape s);
-    double       (*depth)(struct shape s);
-    enum check     check;
-    enum domain    domain;
-    unsigned       layouts, dtypes;      /* bit sets of enum layout, enum dtype */
-    enum sweep     sweep;
-    oracle_fn     *oracle;
+    double (*flops)(struct shape s);
+    double (*depth)(struct shape s);
+    enum check check;
+    enum domain domain;
+    unsigned layouts, dtypes; /* bit sets of enum layout, enum dtype */
+    enum sweep sweep;
+    oracle_fn *oracle;
 };
 
 /* One runnable kernel: a row of a table at the foot of its own source file. Tables are listed, and rows within
  * one, from the plain to the fast: of those that accept a problem the last one is taken to be the best. */
 struct impl {
-    enum op_id  op;
-    const char *name;                    /* the idea: "portable", "packed_avx512"; vendor rows: "openblas" */
-    enum dtype  dtype;
-    kernel_fn  *run;                     /* NULL ends a table */
-    const char *(*refuses)(const struct args *a);     /* why it cannot run (buf may be NULL), or NULL; NULL: runs all */
-    size_t      (*scratch_bytes)(const struct args *a); /* NULL: none */
+    enum op_id op;
+    const char *name; /* the idea: "portable", "packed_avx512"; vendor rows: "openblas" */
+    enum dtype dtype;
+    kernel_fn *run; /* NULL ends a table */
+    const char *(*refuses)(
+        const struct args *a); /* why it cannot run (buf may be NULL), or NULL; NULL: runs all */
+    size_t (*scratch_bytes)(const struct args *a); /* NULL: none */
 };
 
 extern const struct dtype_info dtypes[DTYPE_COUNT];
-extern const struct op         ops[OP_COUNT];
-extern const char *const       layout_names[LAYOUT_COUNT];   /* "flat" "nn" "nt" "tn" "n" "t" */
+extern const struct op ops[OP_COUNT];
+extern const char *const layout_names[LAYOUT_COUNT]; /* "flat" "nn" "nt" "tn" "n" "t" */
 
 /* Tables of rows, ending at NULL. The build picks the files behind them. */
 extern const struct impl *const cpu_kernels[], *const vendor_cpu_kernels[];
@@ -116,11 +134,12 @@ int layout_find(const char *name);
 /* Why the catalogue has no such op in this dtype, as a sentence; NULL when it has. */
 const char *op_refuses_dtype(const struct op *op, enum dtype t);
 
-int        op_operand_count(const struct op *op);
-enum dtype operand_dtype(const struct operand *o, enum dtype t);      /* what the operand is stored in */
-bool       operand_is_read(const struct operand *o, double beta);
-bool       operand_is_written(const struct operand *o);
-int64_t    operand_elements(const struct operand *o, struct shape s); /* -1: more than fits in int64_t */
+int op_operand_count(const struct op *op);
+enum dtype operand_dtype(const struct operand *o, enum dtype t); /* what the operand is stored in */
+bool operand_is_read(const struct operand *o, double beta);
+bool operand_is_written(const struct operand *o);
+int64_t operand_elements(const struct operand *o,
+                         struct shape s); /* -1: more than fits in int64_t */
 
 /* Bytes that n elements take in memory, scales included; layout of nvfp4: numerics.h. 0 when it overflows or,
  * for nvfp4, when n is not a multiple of 16. */

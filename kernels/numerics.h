@@ -38,7 +38,7 @@ static inline float bf16_to_float(uint16_t h) { return float_of_bits((uint32_t)h
 
 static inline uint16_t bf16_of_float(float f) {
     const uint32_t bits = bits_of_float(f);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40);   /* quiet NaN */
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40); /* quiet NaN */
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -62,7 +62,8 @@ static inline uint32_t small_of_float(uint32_t magnitude_bits, int exp_bits, int
         const float anchor = float_of_bits((uint32_t)(127 - bias + 1 + drop) << 23);
         return bits_of_float(float_of_bits(magnitude_bits) + anchor) - bits_of_float(anchor);
     }
-    const uint32_t rounded = magnitude_bits + ((1u << (drop - 1)) - 1) + (magnitude_bits >> drop & 1);
+    const uint32_t rounded =
+        magnitude_bits + ((1u << (drop - 1)) - 1) + (magnitude_bits >> drop & 1);
     return (rounded >> drop) - ((uint32_t)(127 - bias) << man_bits);
 }
 
@@ -73,7 +74,8 @@ static inline float fp16_to_float(uint16_t h) {
 }
 
 static inline uint16_t fp16_of_float(float f) {
-    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000;
+    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
+                   sign = bits >> 16 & 0x8000;
     if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
     const uint32_t pattern = small_of_float(magnitude, 5, 10);
     return (uint16_t)(sign | (pattern > 0x7c00 ? 0x7c00 : pattern));
@@ -86,7 +88,8 @@ static inline float e4m3_to_float(uint8_t v) {
 }
 
 static inline uint8_t e4m3_of_float(float f) {
-    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu, sign = bits >> 24 & 0x80;
+    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
+                   sign = bits >> 24 & 0x80;
     if (magnitude > 0x7f800000u) return (uint8_t)(sign | 0x7f);
     const uint32_t pattern = small_of_float(magnitude, 4, 3);
     return (uint8_t)(sign | (pattern > 0x7e ? 0x7e : pattern));
@@ -95,14 +98,16 @@ static inline uint8_t e4m3_of_float(float f) {
 static inline float e5m2_to_float(uint8_t v) { return fp16_to_float((uint16_t)(v << 8)); }
 
 static inline uint8_t e5m2_of_float(float f) {
-    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu, sign = bits >> 24 & 0x80;
+    const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
+                   sign = bits >> 24 & 0x80;
     if (magnitude > 0x7f800000u) return (uint8_t)(sign | 0x7e | (magnitude >> 21 & 0x3));
     const uint32_t pattern = small_of_float(magnitude, 5, 2);
     return (uint8_t)(sign | (pattern > 0x7b ? 0x7b : pattern));
 }
 
 static inline float e2m1_to_float(uint8_t code) {
-    static const float value[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+    static const float value[16] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                    -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
     return value[code & 15];
 }
 
@@ -117,7 +122,9 @@ static inline uint8_t e2m1_of_float(float f) {
 
 enum { NVFP4_BLOCK = 16 };
 
-static inline uint8_t *nvfp4_scales(void *tensor, int64_t elements) { return (uint8_t *)tensor + elements / 2; }
+static inline uint8_t *nvfp4_scales(void *tensor, int64_t elements) {
+    return (uint8_t *)tensor + elements / 2;
+}
 static inline const uint8_t *nvfp4_scales_const(const void *tensor, int64_t elements) {
     return (const uint8_t *)tensor + elements / 2;
 }
@@ -137,14 +144,15 @@ static inline void nvfp4_set_tensor_scale(void *tensor, int64_t elements, float 
 static inline float nvfp4_get(const void *tensor, int64_t elements, int64_t i) {
     const uint8_t pair = ((const uint8_t *)tensor)[i / 2];
     const float code = e2m1_to_float((uint8_t)(i % 2 ? pair >> 4 : pair & 15));
-    return code * e4m3_to_float(nvfp4_scales_const(tensor, elements)[i / NVFP4_BLOCK]) * nvfp4_tensor_scale(tensor, elements);
+    return code * e4m3_to_float(nvfp4_scales_const(tensor, elements)[i / NVFP4_BLOCK]) *
+           nvfp4_tensor_scale(tensor, elements);
 }
 
 /* Quantises 16 values: scale = e4m3((max |x| / 6) / tensor_scale), code = e2m1(x / (scale * tensor_scale)), each
  * operation in fp32; a zero scale gives zero codes. Every implementation must give the same bits.
  * Source: NVIDIA, "Pretraining Large Language Models with NVFP4" (arXiv 2509.25149), appendix on quantisation. */
-static inline void nvfp4_quantize_block(const float x[NVFP4_BLOCK], float tensor_scale, uint8_t codes[NVFP4_BLOCK / 2],
-                                        uint8_t *scale) {
+static inline void nvfp4_quantize_block(const float x[NVFP4_BLOCK], float tensor_scale,
+                                        uint8_t codes[NVFP4_BLOCK / 2], uint8_t *scale) {
     float amax = 0;
     for (int i = 0; i < NVFP4_BLOCK; i++) amax = fmaxf(amax, fabsf(x[i]));
     *scale = e4m3_of_float(amax / 6.0f / tensor_scale);
@@ -163,7 +171,7 @@ long double value_round(enum dtype t, long double x);
 
 /* Element i of a tensor of `elements` stored in t. value_put() on nvfp4 aborts: a block is quantised as a whole. */
 long double value_get(enum dtype t, const void *tensor, int64_t elements, int64_t i);
-void        value_put(enum dtype t, void *tensor, int64_t elements, int64_t i, long double x);
+void value_put(enum dtype t, void *tensor, int64_t elements, int64_t i, long double x);
 
 /* Unit roundoff of t, 2^-(fraction bits + 1), and its smallest positive subnormal. */
 double dtype_roundoff(enum dtype t);

@@ -10,8 +10,8 @@
 
 struct view {
     const void *data;
-    enum dtype  dtype;
-    int64_t     elements;
+    enum dtype dtype;
+    int64_t elements;
 };
 
 static struct view view_of(const struct args *a, enum dtype t, enum op_id id, int o) {
@@ -19,11 +19,13 @@ static struct view view_of(const struct args *a, enum dtype t, enum op_id id, in
     return (struct view){a->buf[o], operand_dtype(operand, t), operand_elements(operand, a->s)};
 }
 
-static long double at(const struct view *v, int64_t i) { return value_get(v->dtype, v->data, v->elements, i); }
+static long double at(const struct view *v, int64_t i) {
+    return value_get(v->dtype, v->data, v->elements, i);
+}
 
 /* sum of x[i0 + p dx] y[j0 + p dy], p < n */
-static long double sum_products(const struct view *x, int64_t i0, int64_t dx, const struct view *y, int64_t j0, int64_t dy,
-                                int64_t n, long double *mag) {
+static long double sum_products(const struct view *x, int64_t i0, int64_t dx, const struct view *y,
+                                int64_t j0, int64_t dy, int64_t n, long double *mag) {
     long double sum = 0;
     *mag = 0;
     for (int64_t p = 0; p < n; p++) {
@@ -46,7 +48,9 @@ static long double input(const struct args *a, enum dtype t, enum op_id id, int 
 }
 
 /* Kernels hold alpha in the accumulator's precision. */
-static long double alpha_of(const struct args *a, enum dtype t) { return value_round(dtypes[t].acc, (long double)a->alpha); }
+static long double alpha_of(const struct args *a, enum dtype t) {
+    return value_round(dtypes[t].acc, (long double)a->alpha);
+}
 
 /* ---- STREAM and elementwise ---- */
 
@@ -70,7 +74,8 @@ long double oracle_add(const struct args *a, enum dtype t, int o, int64_t i, lon
 
 long double oracle_triad(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
     (void)o;
-    const long double x = input(a, t, OP_triad, 0, i), y = alpha_of(a, t) * input(a, t, OP_triad, 1, i);
+    const long double x = input(a, t, OP_triad, 0, i),
+                      y = alpha_of(a, t) * input(a, t, OP_triad, 1, i);
     return result(x + y, fabsl(x) + fabsl(y), mag);
 }
 
@@ -132,7 +137,8 @@ long double oracle_div(const struct args *a, enum dtype t, int o, int64_t i, lon
 
 long double oracle_axpy(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
     (void)o;
-    const long double x = alpha_of(a, t) * input(a, t, OP_axpy, 0, i), y = input(a, t, OP_axpy, 1, i);
+    const long double x = alpha_of(a, t) * input(a, t, OP_axpy, 0, i),
+                      y = input(a, t, OP_axpy, 1, i);
     return result(x + y, fabsl(x) + fabsl(y), mag);
 }
 
@@ -145,22 +151,27 @@ long double oracle_triu(const struct args *a, enum dtype t, int o, int64_t i, lo
 
 /* ---- casts ---- */
 
-long double oracle_cast_from_fp32(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+long double oracle_cast_from_fp32(const struct args *a, enum dtype t, int o, int64_t i,
+                                  long double *mag) {
     (void)o;
-    if (t == DT_nvfp4) {   /* the block's scale decides: quantise the whole block */
-        const float *x = (const float *)a->buf[0] + i / NVFP4_BLOCK * NVFP4_BLOCK, tensor_scale = (float)a->alpha;
+    if (t == DT_nvfp4) { /* the block's scale decides: quantise the whole block */
+        const float *x = (const float *)a->buf[0] + i / NVFP4_BLOCK * NVFP4_BLOCK,
+                    tensor_scale = (float)a->alpha;
         const int within = (int)(i % NVFP4_BLOCK);
         uint8_t codes[NVFP4_BLOCK / 2], scale;
         nvfp4_quantize_block(x, tensor_scale, codes, &scale);
-        const uint8_t code = (uint8_t)(within % 2 ? codes[within / 2] >> 4 : codes[within / 2] & 15);
-        const long double y = (long double)(e2m1_to_float(code) * e4m3_to_float(scale) * tensor_scale);
+        const uint8_t code =
+            (uint8_t)(within % 2 ? codes[within / 2] >> 4 : codes[within / 2] & 15);
+        const long double y =
+            (long double)(e2m1_to_float(code) * e4m3_to_float(scale) * tensor_scale);
         return result(y, fabsl(y), mag);
     }
     const long double y = value_round(t, input(a, t, OP_cast_from_fp32, 0, i));
     return result(y, fabsl(y), mag);
 }
 
-long double oracle_cast_to_fp32(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+long double oracle_cast_to_fp32(const struct args *a, enum dtype t, int o, int64_t i,
+                                long double *mag) {
     (void)o;
     const long double y = value_round(DT_fp32, input(a, t, OP_cast_to_fp32, 0, i));
     return result(y, fabsl(y), mag);
@@ -237,9 +248,11 @@ long double oracle_rmsnorm(const struct args *a, enum dtype t, int o, int64_t i,
 }
 
 /* x - mean cancels: the bound is relative to the terms, |w| (|x| + mean |x|) / sigma + |b|. */
-long double oracle_layernorm(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+long double oracle_layernorm(const struct args *a, enum dtype t, int o, int64_t i,
+                             long double *mag) {
     (void)o;
-    const struct view x = view_of(a, t, OP_layernorm, 0), w = view_of(a, t, OP_layernorm, 1), b = view_of(a, t, OP_layernorm, 2);
+    const struct view x = view_of(a, t, OP_layernorm, 0), w = view_of(a, t, OP_layernorm, 1),
+                      b = view_of(a, t, OP_layernorm, 2);
     const int64_t n = a->s.n, first = i / n * n;
     const long double count = (long double)n;
     long double sum_abs, squares = 0;
@@ -248,16 +261,18 @@ long double oracle_layernorm(const struct args *a, enum dtype t, int o, int64_t 
         const long double d = at(&x, first + j) - mean;
         squares += d * d;
     }
-    const long double sigma = sqrtl(squares / count + EPSILON), weight = at(&w, i % n), bias = at(&b, i % n);
+    const long double sigma = sqrtl(squares / count + EPSILON), weight = at(&w, i % n),
+                      bias = at(&b, i % n);
     return result(weight * (at(&x, i) - mean) / sigma + bias,
                   fabsl(weight) * (fabsl(at(&x, i)) + sum_abs / count) / sigma + fabsl(bias), mag);
 }
 
 /* ---- matrices ---- */
 
-long double oracle_transpose(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+long double oracle_transpose(const struct args *a, enum dtype t, int o, int64_t i,
+                             long double *mag) {
     (void)o;
-    const int64_t row = i / a->s.m, col = i % a->s.m;   /* of Y[n,m] */
+    const int64_t row = i / a->s.m, col = i % a->s.m; /* of Y[n,m] */
     const long double x = input(a, t, OP_transpose, 0, col * a->s.n + row);
     return result(x, fabsl(x), mag);
 }
@@ -266,16 +281,18 @@ long double oracle_matvec(const struct args *a, enum dtype t, int o, int64_t i, 
     (void)o;
     const struct view A = view_of(a, t, OP_matvec, 0), x = view_of(a, t, OP_matvec, 1);
     const bool stored_transposed = a->layout == LAYOUT_T;
-    return sum_products(&A, stored_transposed ? i : i * a->s.n, stored_transposed ? a->s.m : 1, &x, 0, 1, a->s.n, mag);
+    return sum_products(&A, stored_transposed ? i : i * a->s.n, stored_transposed ? a->s.m : 1, &x,
+                        0, 1, a->s.n, mag);
 }
 
-static long double product(const struct args *a, enum dtype t, enum op_id id, int64_t i, long double *mag) {
+static long double product(const struct args *a, enum dtype t, enum op_id id, int64_t i,
+                           long double *mag) {
     const struct view A = view_of(a, t, id, 0), Bm = view_of(a, t, id, 1), C = view_of(a, t, id, 2);
     const int64_t m = a->s.m, n = a->s.n, k = a->s.k;
     const int64_t batch = i / (m * n), row = i / n % m, col = i % n;
     const bool ta = a->layout == LAYOUT_TN, tb = a->layout == LAYOUT_NT;
-    long double sum = sum_products(&A, batch * m * k + (ta ? row : row * k), ta ? m : 1,
-                                   &Bm, batch * k * n + (tb ? col * k : col), tb ? 1 : n, k, mag);
+    long double sum = sum_products(&A, batch * m * k + (ta ? row : row * k), ta ? m : 1, &Bm,
+                                   batch * k * n + (tb ? col * k : col), tb ? 1 : n, k, mag);
     const long double alpha = alpha_of(a, t);
     sum *= alpha;
     *mag *= fabsl(alpha);
@@ -301,7 +318,8 @@ long double oracle_bmm(const struct args *a, enum dtype t, int o, int64_t i, lon
 
 long double oracle_fma(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
     (void)o;
-    const struct view x = view_of(a, t, OP_fma, 0), w = view_of(a, t, OP_fma, 1), y = view_of(a, t, OP_fma, 2);
+    const struct view x = view_of(a, t, OP_fma, 0), w = view_of(a, t, OP_fma, 1),
+                      y = view_of(a, t, OP_fma, 2);
     long double terms;
     const long double pair = sum_products(&x, 0, 1, &w, 0, 1, 2, &terms), k = (long double)a->s.k;
     *mag = fabsl(at(&y, i)) + k * terms;

@@ -2,43 +2,67 @@
  * Smoke and default sizes are multiples of 16: every dtype runs them. Odd ones are for verification. */
 #include "catalogue.h"
 
-#define VECTOR(n)       {1, 1, n, 1}
-#define MATRIX(m, n)    {1, m, n, 1}
-#define CUBE(m, n, k)   {1, m, n, k}
-#define END             {0, 0, 0, 0}
+#define VECTOR(n) \
+    { 1, 1, n, 1 }
+#define MATRIX(m, n) \
+    { 1, m, n, 1 }
+#define CUBE(m, n, k) \
+    { 1, m, n, k }
+#define END \
+    { 0, 0, 0, 0 }
 
 /* 2^16 fp32 lie in a level-2 cache, 2^22 in a level-3, 2^26 in DRAM (three arrays of 256 MiB). */
 static const struct shape vectors_smoke[] = {VECTOR(1 << 16), VECTOR(1 << 26), END};
-static const struct shape vectors_default[] = {VECTOR(1 << 12), VECTOR(1 << 16), VECTOR(1 << 22), VECTOR(1 << 26), END};
-static const struct shape vectors_full[] = {
-    VECTOR(1 << 10), VECTOR(1 << 12), VECTOR(1 << 14), VECTOR(1 << 16), VECTOR(1 << 18), VECTOR(1 << 20),
-    VECTOR(1 << 22), VECTOR(1 << 24), VECTOR(1 << 26), VECTOR(1 << 28), END};
+static const struct shape vectors_default[] = {VECTOR(1 << 12), VECTOR(1 << 16), VECTOR(1 << 22),
+                                               VECTOR(1 << 26), END};
+static const struct shape vectors_full[] = {VECTOR(1 << 10),
+                                            VECTOR(1 << 12),
+                                            VECTOR(1 << 14),
+                                            VECTOR(1 << 16),
+                                            VECTOR(1 << 18),
+                                            VECTOR(1 << 20),
+                                            VECTOR(1 << 22),
+                                            VECTOR(1 << 24),
+                                            VECTOR(1 << 26),
+                                            VECTOR(1 << 28),
+                                            END};
 
 static const struct shape squares_smoke[] = {MATRIX(8192, 8192), END};
-static const struct shape squares_default[] = {MATRIX(256, 256), MATRIX(2048, 2048), MATRIX(8192, 8192), END};
-static const struct shape squares_full[] = {MATRIX(64, 64),     MATRIX(256, 256),   MATRIX(1024, 1024),
-                                            MATRIX(2048, 2048), MATRIX(4096, 4096), MATRIX(8192, 8192),
-                                            MATRIX(16384, 16384), END};
+static const struct shape squares_default[] = {MATRIX(256, 256), MATRIX(2048, 2048),
+                                               MATRIX(8192, 8192), END};
+static const struct shape squares_full[] = {
+    MATRIX(64, 64),     MATRIX(256, 256),   MATRIX(1024, 1024),   MATRIX(2048, 2048),
+    MATRIX(4096, 4096), MATRIX(8192, 8192), MATRIX(16384, 16384), END};
 
 static const struct shape rows_smoke[] = {MATRIX(65536, 1024), END};
 static const struct shape rows_default[] = {MATRIX(64, 1024), MATRIX(65536, 1024), END};
-static const struct shape rows_full[] = {MATRIX(64, 1024), MATRIX(4096, 256), MATRIX(65536, 1024), MATRIX(2048, 32768), END};
+static const struct shape rows_full[] = {MATRIX(64, 1024), MATRIX(4096, 256), MATRIX(65536, 1024),
+                                         MATRIX(2048, 32768), END};
 
 static const struct shape matrices_smoke[] = {MATRIX(8192, 8192), END};
 static const struct shape matrices_default[] = {MATRIX(256, 512), MATRIX(8192, 8192), END};
-static const struct shape matrices_full[] = {MATRIX(256, 512), MATRIX(2048, 2048), MATRIX(8192, 8192), MATRIX(1024, 65536), END};
+static const struct shape matrices_full[] = {MATRIX(256, 512), MATRIX(2048, 2048),
+                                             MATRIX(8192, 8192), MATRIX(1024, 65536), END};
 
 static const struct shape cubes_smoke[] = {CUBE(128, 128, 128), CUBE(1024, 1024, 1024), END};
-static const struct shape cubes_default[] = {CUBE(64, 64, 64),       CUBE(128, 128, 128),    CUBE(256, 256, 256),
-                                             CUBE(512, 512, 512),    CUBE(1024, 1024, 1024), CUBE(2048, 2048, 2048), END};
+static const struct shape cubes_default[] = {CUBE(64, 64, 64),
+                                             CUBE(128, 128, 128),
+                                             CUBE(256, 256, 256),
+                                             CUBE(512, 512, 512),
+                                             CUBE(1024, 1024, 1024),
+                                             CUBE(2048, 2048, 2048),
+                                             END};
 static const struct shape cubes_full[] = {
-    CUBE(16, 16, 16),       CUBE(32, 32, 32),       CUBE(64, 64, 64),       CUBE(96, 96, 96),     CUBE(128, 128, 128),
-    CUBE(256, 256, 256),    CUBE(512, 512, 512),    CUBE(1024, 1024, 1024), CUBE(2048, 2048, 2048),
-    CUBE(4096, 4096, 4096), CUBE(64, 4096, 4096),   CUBE(4096, 64, 4096),   CUBE(16, 4096, 4096), CUBE(1008, 48, 512), END};
+    CUBE(16, 16, 16),       CUBE(32, 32, 32),       CUBE(64, 64, 64),
+    CUBE(96, 96, 96),       CUBE(128, 128, 128),    CUBE(256, 256, 256),
+    CUBE(512, 512, 512),    CUBE(1024, 1024, 1024), CUBE(2048, 2048, 2048),
+    CUBE(4096, 4096, 4096), CUBE(64, 4096, 4096),   CUBE(4096, 64, 4096),
+    CUBE(16, 4096, 4096),   CUBE(1008, 48, 512),    END};
 
 static const struct shape batches_smoke[] = {{64, 64, 64, 64}, END};
 static const struct shape batches_default[] = {{64, 64, 64, 64}, {16, 512, 512, 64}, END};
-static const struct shape batches_full[] = {{256, 32, 32, 32}, {64, 64, 64, 64}, {16, 512, 512, 64}, {16, 512, 64, 512}, END};
+static const struct shape batches_full[] = {
+    {256, 32, 32, 32}, {64, 64, 64, 64}, {16, 512, 512, 64}, {16, 512, 64, 512}, END};
 
 /* n accumulators, k rounds: intensity is far above every kink. */
 static const struct shape chains_all[] = {{1, 1, 1 << 14, 1 << 10}, END};
@@ -57,25 +81,73 @@ const struct shape *sweep_shapes(enum sweep s, int effort) {
 }
 
 const struct shape *check_shapes(enum sweep s) {
-    static const struct shape vectors[] = {VECTOR(1),   VECTOR(2),   VECTOR(7),    VECTOR(15),   VECTOR(16),
-                                           VECTOR(17),  VECTOR(31),  VECTOR(64),   VECTOR(127),  VECTOR(129),
-                                           VECTOR(256), VECTOR(511), VECTOR(1009), VECTOR(4096), VECTOR(65551),
-                                           VECTOR(1 << 18), VECTOR((1 << 20) + 3), END};
-    static const struct shape squares[] = {MATRIX(1, 1),   MATRIX(1, 37),  MATRIX(41, 1),   MATRIX(3, 5),    MATRIX(16, 16),
-                                           MATRIX(17, 33), MATRIX(64, 64), MATRIX(100, 48), MATRIX(129, 257), MATRIX(515, 301), END};
-    static const struct shape rows[] = {MATRIX(1, 1),  MATRIX(1, 2),   MATRIX(3, 7),    MATRIX(2, 16),  MATRIX(5, 17),
-                                        MATRIX(7, 64), MATRIX(4, 127), MATRIX(9, 1000), MATRIX(2, 4097), MATRIX(33, 1024), END};
-    static const struct shape matrices[] = {MATRIX(1, 1),  MATRIX(1, 37),  MATRIX(41, 1),    MATRIX(3, 5),    MATRIX(16, 16),
-                                            MATRIX(17, 33), MATRIX(64, 64), MATRIX(100, 48), MATRIX(129, 257), MATRIX(515, 301),
-                                            MATRIX(2, 4096), MATRIX(2048, 32), END};
-    static const struct shape cubes[] = {CUBE(1, 1, 1),    CUBE(1, 1, 64),   CUBE(1, 64, 1),    CUBE(64, 1, 1),   CUBE(3, 5, 7),
-                                         CUBE(16, 16, 16), CUBE(17, 33, 65), CUBE(64, 48, 32),  CUBE(127, 65, 33), CUBE(31, 129, 256),
-                                         CUBE(1, 96, 80),  CUBE(96, 1, 80),  CUBE(192, 144, 400), CUBE(65, 130, 515), END};
-    static const struct shape batches[] = {{1, 1, 1, 1}, {3, 5, 7, 9}, {4, 16, 32, 48}, {7, 33, 17, 65}, {17, 2, 3, 4}, END};
-    static const struct shape chains[] = {{1, 1, 1, 1}, {1, 1, 7, 3}, {1, 1, 16, 5}, {1, 1, 129, 64}, {1, 1, 1000, 100}, {1, 1, 4096, 16}, END};
+    static const struct shape vectors[] = {VECTOR(1),
+                                           VECTOR(2),
+                                           VECTOR(7),
+                                           VECTOR(15),
+                                           VECTOR(16),
+                                           VECTOR(17),
+                                           VECTOR(31),
+                                           VECTOR(64),
+                                           VECTOR(127),
+                                           VECTOR(129),
+                                           VECTOR(256),
+                                           VECTOR(511),
+                                           VECTOR(1009),
+                                           VECTOR(4096),
+                                           VECTOR(65551),
+                                           VECTOR(1 << 18),
+                                           VECTOR((1 << 20) + 3),
+                                           END};
+    static const struct shape squares[] = {MATRIX(1, 1),
+                                           MATRIX(1, 37),
+                                           MATRIX(41, 1),
+                                           MATRIX(3, 5),
+                                           MATRIX(16, 16),
+                                           MATRIX(17, 33),
+                                           MATRIX(64, 64),
+                                           MATRIX(100, 48),
+                                           MATRIX(129, 257),
+                                           MATRIX(515, 301),
+                                           END};
+    static const struct shape rows[] = {MATRIX(1, 1),
+                                        MATRIX(1, 2),
+                                        MATRIX(3, 7),
+                                        MATRIX(2, 16),
+                                        MATRIX(5, 17),
+                                        MATRIX(7, 64),
+                                        MATRIX(4, 127),
+                                        MATRIX(9, 1000),
+                                        MATRIX(2, 4097),
+                                        MATRIX(33, 1024),
+                                        END};
+    static const struct shape matrices[] = {MATRIX(1, 1),
+                                            MATRIX(1, 37),
+                                            MATRIX(41, 1),
+                                            MATRIX(3, 5),
+                                            MATRIX(16, 16),
+                                            MATRIX(17, 33),
+                                            MATRIX(64, 64),
+                                            MATRIX(100, 48),
+                                            MATRIX(129, 257),
+                                            MATRIX(515, 301),
+                                            MATRIX(2, 4096),
+                                            MATRIX(2048, 32),
+                                            END};
+    static const struct shape cubes[] = {CUBE(1, 1, 1),       CUBE(1, 1, 64),     CUBE(1, 64, 1),
+                                         CUBE(64, 1, 1),      CUBE(3, 5, 7),      CUBE(16, 16, 16),
+                                         CUBE(17, 33, 65),    CUBE(64, 48, 32),   CUBE(127, 65, 33),
+                                         CUBE(31, 129, 256),  CUBE(1, 96, 80),    CUBE(96, 1, 80),
+                                         CUBE(192, 144, 400), CUBE(65, 130, 515), END};
+    static const struct shape batches[] = {{1, 1, 1, 1},    {3, 5, 7, 9},  {4, 16, 32, 48},
+                                           {7, 33, 17, 65}, {17, 2, 3, 4}, END};
+    static const struct shape chains[] = {
+        {1, 1, 1, 1},     {1, 1, 7, 3}, {1, 1, 16, 5}, {1, 1, 129, 64}, {1, 1, 1000, 100},
+        {1, 1, 4096, 16}, END};
     static const struct shape *const table[] = {
-        [SWEEP_vectors] = vectors, [SWEEP_squares] = squares, [SWEEP_rows] = rows,       [SWEEP_matrices] = matrices,
-        [SWEEP_cubes] = cubes,     [SWEEP_batches] = batches, [SWEEP_chains] = chains,
+        [SWEEP_vectors] = vectors,   [SWEEP_squares] = squares, [SWEEP_rows] = rows,
+        [SWEEP_matrices] = matrices, [SWEEP_cubes] = cubes,     [SWEEP_batches] = batches,
+        [SWEEP_chains] = chains,
     };
     return table[s];
 }

@@ -33,9 +33,9 @@ static struct row sample_row(int seed) {
     struct row r;
     int column = 0;
     row_init(&r);
-#define SET_STR(field)  snprintf(field, ROW_TEXT, "%s %d", #field, seed + column++)
-#define SET_INT(field)  field = (int64_t)seed * 1000 + column++
-#define SET_REAL(field) field = (seed + column++) * 1.25e-7
+#define SET_STR(field)        snprintf(field, ROW_TEXT, "%s %d", #field, seed + column++)
+#define SET_INT(field)        field = (int64_t)seed * 1000 + column++
+#define SET_REAL(field)       field = (seed + column++) * 1.25e-7
 #define COL(kind, type, name) SET_##type(r.name);
 #include "../harness/columns.def"
 #undef COL
@@ -46,8 +46,9 @@ static bool real_equal(double x, double y) {
     return (isnan(x) && isnan(y)) || x == y || fabs(x - y) <= 1e-8 * fabs(y);
 }
 
-#define CHECK_STR(x, y, name)  CHECK(strcmp(x, y) == 0, "%s: '%s', wrote '%s'", name, x, y)
-#define CHECK_INT(x, y, name)  CHECK((x) == (y), "%s: %lld, wrote %lld", name, (long long)(x), (long long)(y))
+#define CHECK_STR(x, y, name) CHECK(strcmp(x, y) == 0, "%s: '%s', wrote '%s'", name, x, y)
+#define CHECK_INT(x, y, name) \
+    CHECK((x) == (y), "%s: %lld, wrote %lld", name, (long long)(x), (long long)(y))
 #define CHECK_REAL(x, y, name) CHECK(real_equal(x, y), "%s: %.17g, wrote %.17g", name, x, y)
 
 static void check_equal(const struct row *got, const struct row *wrote) {
@@ -70,14 +71,14 @@ static void test_round_trip(const char *path) {
     struct row wrote[4] = {sample_row(0), sample_row(7), sample_row(8), sample_row(9)};
     struct rows got;
     bool torn;
-    row_init(&wrote[1]);                                       /* nothing known */
+    row_init(&wrote[1]); /* nothing known */
     row_set_text(wrote[2].reason, "quotes \" and \"\", commas, and\na line break\r\n");
     row_set_text(wrote[2].impl, "\"");
     row_set_text(wrote[2].device, ",");
-    wrote[3].flops = 8796093022208.0;                          /* counts keep every digit */
+    wrote[3].flops = 8796093022208.0; /* counts keep every digit */
     wrote[3].bytes = 2415919104.0;
     wrote[3].time_s = 1.0 / 3;
-    wrote[3].power_w = INFINITY;                               /* not a measurement */
+    wrote[3].power_w = INFINITY; /* not a measurement */
     write_rows(path, wrote, 4);
     wrote[3].power_w = NAN;
 
@@ -117,21 +118,25 @@ static void test_foreign(const char *path) {
     struct rows got;
     bool torn;
     static const char *const same_table[] = {
-        "n,op,dtype,impl,time_s\n7,copy,fp32,a b,1.5e-3\n8,add,fp64,,\n",                     /* reordered */
+        "n,op,dtype,impl,time_s\n7,copy,fp32,a b,1.5e-3\n8,add,fp64,,\n", /* reordered */
         "n,op,new_column,dtype,impl,time_s\n7,copy,\"x,y\",fp32,a b,0.0015\n8,add,1,fp64,,\n", /* and one more */
-        "n,op,dtype,impl,time_s\r\n7,copy,fp32,a b,1.5e-3\r\n8,add,fp64,,\r\n",               /* CRLF */
-        "\xef\xbb\xbfn,op,dtype,impl,time_s\n7,copy,fp32,a b,1.5e-3\n8,add,fp64,,\n",         /* byte order mark */
-        "n,op,dtype,impl,time_s\n\n7,copy,fp32,a b,1.5e-3\n\n8,add,fp64,,\n\n",               /* empty lines */
-        "\"n\",\"op\",dtype,impl,time_s\n\"7\",\"copy\",fp32,\"a b\",\"1.5e-3\"\n8,add,fp64,\"\",\n",
+        "n,op,dtype,impl,time_s\r\n7,copy,fp32,a b,1.5e-3\r\n8,add,fp64,,\r\n", /* CRLF */
+        "\xef\xbb\xbfn,op,dtype,impl,time_s\n7,copy,fp32,a b,1.5e-3\n8,add,fp64,,\n", /* byte order mark */
+        "n,op,dtype,impl,time_s\n\n7,copy,fp32,a b,1.5e-3\n\n8,add,fp64,,\n\n", /* empty lines */
+        "\"n\",\"op\",dtype,impl,time_s\n\"7\",\"copy\",fp32,\"a "
+        "b\",\"1.5e-3\"\n8,add,fp64,\"\",\n",
     };
     for (size_t i = 0; i < sizeof same_table / sizeof same_table[0]; i++) {
         write_file(path, same_table[i], strlen(same_table[i]));
         CHECK(rows_read(path, &got, &torn) == 0 && !torn, "file %zu", i);
         if (!CHECK(got.count == 2, "file %zu: %zu rows", i, got.count)) continue;
         CHECK(got.row[0].n == 7 && got.row[1].n == 8, "file %zu: %lld", i, (long long)got.row[0].n);
-        CHECK(strcmp(got.row[0].op, "copy") == 0 && strcmp(got.row[0].impl, "a b") == 0, "file %zu", i);
-        CHECK(got.row[0].time_s == 1.5e-3 && isnan(got.row[1].time_s), "file %zu: %.9g", i, got.row[0].time_s);
-        CHECK(strcmp(got.row[1].dtype, "fp64") == 0 && got.row[1].m == -1, "file %zu: missing columns", i);
+        CHECK(strcmp(got.row[0].op, "copy") == 0 && strcmp(got.row[0].impl, "a b") == 0, "file %zu",
+              i);
+        CHECK(got.row[0].time_s == 1.5e-3 && isnan(got.row[1].time_s), "file %zu: %.9g", i,
+              got.row[0].time_s);
+        CHECK(strcmp(got.row[1].dtype, "fp64") == 0 && got.row[1].m == -1,
+              "file %zu: missing columns", i);
         free(got.row);
     }
 }
@@ -208,8 +213,10 @@ static void test_every_cut(const char *path) {
         struct rows got;
         bool torn;
         write_file(path, text, cut);
-        CHECK(rows_read(path, &got, &torn) == 0 && got.count == expected - 1, "cut at %zu: %zu rows", cut, got.count);
-        CHECK(torn == (cut != 0 && cut != header && cut != first), "cut at %zu: torn %d", cut, torn);
+        CHECK(rows_read(path, &got, &torn) == 0 && got.count == expected - 1,
+              "cut at %zu: %zu rows", cut, got.count);
+        CHECK(torn == (cut != 0 && cut != header && cut != first), "cut at %zu: torn %d", cut,
+              torn);
         free(got.row);
         CHECK(row_file_open(&file, path) == 0, "cut at %zu", cut);
         CHECK(row_file_append(&file, &wrote[1]) == 0, "cut at %zu", cut);
@@ -237,7 +244,8 @@ static void test_refused_to_write(const char *path) {
     CHECK(row_file_open(&f, path) == -1, "other columns");
     CHECK(size_of(path) == (long)sizeof others - 1, "left as it was: %ld", size_of(path));
     write_file(path, "my notes", 8);
-    CHECK(row_file_open(&f, path) == -1 && size_of(path) == 8, "not a result file: %ld bytes", size_of(path));
+    CHECK(row_file_open(&f, path) == -1 && size_of(path) == 8, "not a result file: %ld bytes",
+          size_of(path));
     CHECK(row_file_open(&f, "/nonexistent/x.csv") == -1, "no folder");
     CHECK(row_file_open(&f, "/") == -1, "a directory");
     CHECK(row_file_open(&f, "/dev/null") == -1, "a device");
@@ -299,7 +307,7 @@ int main(void) {
     }
     snprintf(path, sizeof path, "%s/rows.csv", folder);
     snprintf(log_path, sizeof log_path, "%s.log", path);
-    setlocale(LC_ALL, "");                                     /* decimal commas must not matter */
+    setlocale(LC_ALL, ""); /* decimal commas must not matter */
     test_round_trip(path);
     test_long_text();
     test_key();

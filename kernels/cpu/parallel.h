@@ -11,7 +11,8 @@ struct range {
 /* Part `thread` of `threads` of 0..n, cut at multiples of granule. */
 static inline struct range slice(int64_t n, int64_t granule, int thread, int threads) {
     const int64_t pieces = (n + granule - 1) / granule;
-    const int64_t begin = pieces * thread / threads * granule, end = pieces * (thread + 1) / threads * granule;
+    const int64_t begin = pieces * thread / threads * granule,
+                  end = pieces * (thread + 1) / threads * granule;
     return (struct range){begin < n ? begin : n, end < n ? end : n};
 }
 

@@ -1,0 +1,21 @@
+# Writes OUTPUT, a header with what identifies the build; only when it differs, so that nothing is rebuilt in vain.
+execute_process(COMMAND git rev-parse --short HEAD WORKING_DIRECTORY ${SOURCE}
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit nogit)
+else()
+  execute_process(COMMAND git status --porcelain --untracked-files=no WORKING_DIRECTORY ${SOURCE}
+                  OUTPUT_VARIABLE changes ERROR_QUIET)
+  if(changes)
+    string(APPEND commit -dirty)
+  endif()
+endif()
+set(text "#define ROOFLINE_VERSION \"${VERSION}\"\n#define ROOFLINE_COMMIT \"${commit}\"\n")
+string(APPEND text "#define ROOFLINE_COMPILER \"${COMPILER}\"\n#define ROOFLINE_FLAGS \"${FLAGS}\"\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

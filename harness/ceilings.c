@@ -1,0 +1,137 @@
+/* ceilings.c - measured roofs, from the ordinary rows of a peaks run.
+ *
+ * The kink is the intensity at which a compute ceiling meets the DRAM bandwidth of as many threads. A kernel closer to
+ * it than a factor 4 could be waiting for memory; a working set less than 4 times the last cache could be served by it. */
+#include "ceilings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double min_kinks = 4, min_caches = 4, max_interval = 0.10;
+
+/* The one place that ties roofs to operations. */
+static const struct {
+    const char *op, *pattern;
+} memory_roofs[] = {{"sum", "read"}, {"fill", "write"}, {"copy", "copy"}, {"triad", "triad"}};
+static const char *const compute_roof = "fma";
+
+const char *roof_pattern(const char *op) {
+    for (size_t i = 0; i < sizeof memory_roofs / sizeof *memory_roofs; i++)
+        if (strcmp(op, memory_roofs[i].op) == 0) return memory_roofs[i].pattern;
+    return NULL;
+}
+
+bool roof_is_compute(const char *op) { return strcmp(op, compute_roof) == 0; }
+
+static bool interval_is_tight(const struct row *r) {
+    return r->ci_high_s - r->ci_low_s <= max_interval * r->time_s; /* false when one is unknown */
+}
+
+/* What this row says about a roof; false when it says nothing. */
+static bool candidate(const struct row *r, double last_cache_bytes, struct ceiling *out) {
+    const char *pattern = roof_pattern(r->op);
+    const bool compute = roof_is_compute(r->op);
+    *out = (struct ceiling){.threads = r->threads, .ai = r->ai, .proven = true};
+    if (strcmp(r->status, "ok") != 0 || (!compute && (!pattern || !*r->level))) return false;
+    out->kind = compute ? CEILING_COMPUTE : CEILING_MEMORY;
+    out->rate = compute ? r->gflop_s : r->gbyte_s;
+    if (!isfinite(out->rate) || out->rate <= 0) return false;
+    row_set_text(out->name, compute ? r->dtype : r->level);
+    row_set_text(out->impl, r->impl);
+    if (!compute) {
+        row_set_text(out->pattern, pattern);
+        row_set_text(out->placement, r->placement);
+    }
+    if (!interval_is_tight(r)) {
+        out->proven = false;
+        snprintf(out->why, sizeof out->why, "the interval of the median is wider than %.0f %%",
+                 100 * max_interval);
+    } else if (!compute && strcmp(r->level, "DRAM") == 0 && strcmp(r->cache, "cold") != 0 &&
+               !(last_cache_bytes > 0 && r->footprint_bytes >= min_caches * last_cache_bytes)) {
+        out->proven = false;
+        snprintf(out->why, sizeof out->why,
+                 "a working set of %.4g MiB is not %.0f x the last cache (%.4g MiB) and not cold",
+                 r->footprint_bytes / 1048576, min_caches, last_cache_bytes / 1048576);
+    }
+    return true;
+}
+
+static bool same_roof(const struct ceiling *a, const struct ceiling *b) {
+    return a->kind == b->kind && a->threads == b->threads && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->pattern, b->pattern) == 0 && strcmp(a->placement, b->placement) == 0 &&
+           (a->kind == CEILING_MEMORY || strcmp(a->impl, b->impl) == 0);
+}
+
+static bool is_better(const struct ceiling *a, const struct ceiling *b) {
+    return a->proven != b->proven ? a->proven : a->rate > b->rate;
+}
+
+/* DRAM bandwidth of so many threads; of several placements the slowest, which puts the kink farthest out. NaN: none. */
+static double dram_bandwidth(const struct ceilings *c, int64_t threads) {
+    double slowest = NAN;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ceiling *x = &c->ceiling[i];
+        if (x->kind != CEILING_MEMORY || x->threads != threads || strcmp(x->name, "DRAM") != 0)
+            continue;
+        const struct ceiling *best = ceilings_bandwidth(c, "DRAM", threads, x->placement);
+        if (best) slowest = fmin(slowest, best->rate);
+    }
+    return slowest;
+}
+
+static void prove_compute(struct ceiling *x, double bandwidth) {
+    const double kink = x->rate / bandwidth;
+    if (!x->proven || x->ai >= min_kinks * kink) return;
+    x->proven = false;
+    if (isnan(bandwidth))
+        snprintf(x->why, sizeof x->why,
+                 "no proven DRAM bandwidth with %lld threads to set its kink",
+                 (long long)x->threads);
+    else
+        snprintf(x->why, sizeof x->why,
+                 "its intensity of %.4g is not %.0f x the kink at %.4g FLOP/byte", x->ai, min_kinks,
+                 kink);
+}
+
+int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceilings *out) {
+    *out =
+        (struct ceilings){.ceiling = calloc(rows->count ? rows->count : 1, sizeof *out->ceiling)};
+    if (!out->ceiling) return -1;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct ceiling x;
+        if (!candidate(&rows->row[i], last_cache_bytes, &x)) continue;
+        x.row = i;
+        size_t at = 0;
+        while (at < out->count && !same_roof(&out->ceiling[at], &x)) at++;
+        if (at == out->count) out->ceiling[out->count++] = x;
+        if (is_better(&x, &out->ceiling[at])) out->ceiling[at] = x;
+    }
+    for (size_t i = 0; i < out->count; i++)
+        if (out->ceiling[i].kind == CEILING_COMPUTE)
+            prove_compute(&out->ceiling[i], dram_bandwidth(out, out->ceiling[i].threads));
+    return 0;
+}
+
+static const struct ceiling *best(const struct ceilings *c, enum ceiling_kind kind,
+                                  const char *name, int64_t threads, const char *placement) {
+    const struct ceiling *found = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ceiling *x = &c->ceiling[i];
+        if (x->kind != kind || !x->proven || x->threads != threads || strcmp(x->name, name) != 0)
+            continue;
+        if (placement && strcmp(x->placement, placement) != 0) continue;
+        if (!found || x->rate > found->rate) found = x;
+    }
+    return found;
+}
+
+const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *level,
+                                         int64_t threads, const char *placement) {
+    return best(c, CEILING_MEMORY, level, threads, placement);
+}
+
+const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
+                                       int64_t threads) {
+    return best(c, CEILING_COMPUTE, dtype, threads, NULL);
+}

@@ -1,0 +1,43 @@
+/* ceilings.h - measured roofs, from the ordinary rows of a peaks run. Each proves itself or says why it does not. */
+#ifndef CEILINGS_H
+#define CEILINGS_H
+#include "row.h"
+
+enum ceiling_kind { CEILING_MEMORY, CEILING_COMPUTE };
+
+struct ceiling {
+    enum ceiling_kind kind;
+    char name[ROW_TEXT];    /* memory: the level, L1 ... DRAM; compute: the dtype */
+    char pattern[ROW_TEXT]; /* memory: read write copy triad; compute: empty */
+    char impl[ROW_TEXT];
+    int64_t threads;
+    char placement[ROW_TEXT]; /* memory, several threads: near, far or empty; compute: empty */
+    double rate;              /* GB/s or GFLOP/s, at the median */
+    double ai;                /* FLOP/byte of the row */
+    bool proven;
+    char why[160]; /* why it is not proven, as a sentence; empty when it is */
+    size_t row;    /* index of the row it is taken from */
+};
+
+struct ceilings {
+    struct ceiling *ceiling;
+    size_t count;
+};
+
+/* What an operation measures when it serves as a roof. NULL: it is no roof. */
+const char *roof_pattern(const char *op); /* read write copy triad */
+bool roof_is_compute(const char *op);
+
+/* The best row of every (level, pattern, threads, placement) and (dtype, implementation, threads). Only rows with
+ * status ok count; of these the ones whose interval of the median is within 10 % come first. A DRAM ceiling is proven
+ * when its row is cold or its footprint is at least 4 x last_cache_bytes (0: unknown), a compute ceiling when its
+ * intensity is at least 4 x the measured kink with as many threads. Returns 0, or -1 when memory is short. The caller
+ * frees out->ceiling. */
+int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceilings *out);
+
+/* The fastest proven one over patterns or implementations; NULL: none. placement NULL: any. */
+const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *level,
+                                         int64_t threads, const char *placement);
+const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
+                                       int64_t threads);
+#endif

@@ -1,0 +1,298 @@
+/* cmd_bench.c - trials -> rows, as a table for people, as CSV for tools, into a run's folder. */
+#define _GNU_SOURCE
+#include "commands.h"
+#include "ceilings.h"
+#include "options.h"
+#include "run.h"
+#include "table.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const efforts[] = {"smoke", "default", "full"};
+static const char *const caches[] = {"auto", "warm", "cold", "both"};
+
+static void help(void) {
+    puts("Usage: roofline bench [options]\n"
+         "\n"
+         "Verifies each selected kernel against its oracle, then times it until the 95 % interval "
+         "of the median is\n"
+         "narrow. Without --out a table goes to stdout; with it rows go to DIR/bench.csv as they "
+         "are made.\n"
+         "\n"
+         "What (comma-separated names or globs):\n"
+         "  --op LIST          operations: matmul, 'cast*' ... (default: all)\n"
+         "  --dtype LIST       fp64 fp32 fp16 bf16 fp8_e4m3 fp8_e5m2 nvfp4 (default: all an op "
+         "has)\n"
+         "  --impl LIST        best, vendor, all, or names (default: best,vendor)\n"
+         "  --shape LIST       in the op's own dimensions: 4096, MxN, MxNxK, BxMxNxK (default: its "
+         "sweep)\n"
+         "  --layout LIST      nn nt tn of products, n t of matvec (default: the first; more with "
+         "more effort)\n"
+         "  --threads LIST     numbers or all (default: all; full: 1,all)\n"
+         "  --cache MODE       warm, cold, both; auto: cold from 32 MiB on (default)\n"
+         "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
+         "timed (default: normal)\n"
+         "  --effort NAME      smoke, default, full: how many shapes, how long\n"
+         "  --device cpu       where\n"
+         "How:\n"
+         "  --check            verify small odd shapes of every implementation, time nothing\n"
+         "  --interval PERCENT stop when the interval of the median is within +- this (default: "
+         "0.5)\n"
+         "  --time SECONDS     or after this long a trial (default: 0.5; smoke 0.1, full 2)\n"
+         "  --timeout SECONDS  give a trial up, verification included (default: 120)\n"
+         "  --in-process       no worker process: for debuggers\n"
+         "Where to:\n"
+         "  --out DIR          rows to DIR/bench.csv, the environment to DIR/run.json; ceilings "
+         "from DIR/peaks.csv\n"
+         "  --resume           keep the rows that DIR/bench.csv has, measure what is missing\n"
+         "  --peaks FILE       ceilings from another run's peaks.csv\n"
+         "  --csv              CSV rows on stdout in place of the table\n"
+         "  --quiet            no progress on stderr\n"
+         "\n"
+         "Examples:\n"
+         "  roofline bench --op matmul --dtype fp32,bf16 --impl all --shape 1024x1024x1024\n"
+         "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
+         "  roofline bench --op copy --shape 67108864 --fill zeros     # what zeros do to a memory "
+         "bus\n"
+         "  roofline peaks --out run && roofline bench --out run");
+}
+
+struct options {
+    struct selection selection;
+    struct bench_settings settings;
+    struct run run;
+    const char *peaks;
+    bool csv, quiet;
+};
+
+/* 0 go on, 1 help was given, -1 complained. */
+static int parse(int argc, char **argv, struct options *o) {
+    enum {
+        OP = 256,
+        DTYPE,
+        IMPL,
+        SHAPE,
+        LAYOUT,
+        THREADS,
+        CACHE,
+        FILL,
+        EFFORT,
+        DEVICE,
+        CHECK,
+        INTERVAL,
+        TIME,
+        TIMEOUT,
+        IN_PROCESS,
+        OUT,
+        RESUME,
+        PEAKS,
+        CSV,
+        QUIET
+    };
+    static const struct option longs[] = {{"op", required_argument, NULL, OP},
+                                          {"dtype", required_argument, NULL, DTYPE},
+                                          {"impl", required_argument, NULL, IMPL},
+                                          {"shape", required_argument, NULL, SHAPE},
+                                          {"layout", required_argument, NULL, LAYOUT},
+                                          {"threads", required_argument, NULL, THREADS},
+                                          {"cache", required_argument, NULL, CACHE},
+                                          {"fill", required_argument, NULL, FILL},
+                                          {"effort", required_argument, NULL, EFFORT},
+                                          {"device", required_argument, NULL, DEVICE},
+                                          {"check", no_argument, NULL, CHECK},
+                                          {"interval", required_argument, NULL, INTERVAL},
+                                          {"time", required_argument, NULL, TIME},
+                                          {"timeout", required_argument, NULL, TIMEOUT},
+                                          {"in-process", no_argument, NULL, IN_PROCESS},
+                                          {"out", required_argument, NULL, OUT},
+                                          {"resume", no_argument, NULL, RESUME},
+                                          {"peaks", required_argument, NULL, PEAKS},
+                                          {"csv", no_argument, NULL, CSV},
+                                          {"quiet", no_argument, NULL, QUIET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    double interval = 0, time_cap = 0;
+    int choice = 0, c;
+    o->selection.effort = EFFORT_default;
+    o->run.timeout_s = 120;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        int bad = 0;
+        switch (c) {
+        case OP:
+            o->selection.op = optarg;
+            break;
+        case DTYPE:
+            o->selection.dtype = optarg;
+            break;
+        case IMPL:
+            o->selection.impl = optarg;
+            break;
+        case SHAPE:
+            o->selection.shape = optarg;
+            break;
+        case LAYOUT:
+            o->selection.layout = optarg;
+            break;
+        case THREADS:
+            o->selection.threads = optarg;
+            break;
+        case CACHE:
+            bad = option_choice("--cache", optarg, caches, 4, &choice);
+            o->selection.cache = (enum cache_mode)choice;
+            break;
+        case FILL:
+            bad = option_choice("--fill", optarg, fill_names, FILL_COUNT, &choice);
+            o->selection.fill = (enum fill)choice;
+            break;
+        case EFFORT:
+            bad = option_choice("--effort", optarg, efforts, 3, &choice);
+            o->selection.effort = (enum effort)choice;
+            break;
+        case DEVICE:
+            if (strcmp(optarg, "cpu") != 0) {
+                fprintf(stderr, "roofline: --device '%s': this build has cpu\n", optarg);
+                bad = -1;
+            }
+            break;
+        case CHECK:
+            o->selection.check = true;
+            break;
+        case INTERVAL:
+            bad = option_number("--interval", optarg, 0.01, 50, &interval);
+            break;
+        case TIME:
+            bad = option_number("--time", optarg, 0.001, 3600, &time_cap);
+            break;
+        case TIMEOUT:
+            bad = option_number("--timeout", optarg, 0.1, 86400, &o->run.timeout_s);
+            break;
+        case IN_PROCESS:
+            o->run.in_process = true;
+            break;
+        case OUT:
+            o->run.dir = optarg;
+            break;
+        case RESUME:
+            o->run.resume = true;
+            break;
+        case PEAKS:
+            o->peaks = optarg;
+            break;
+        case CSV:
+            o->csv = true;
+            break;
+        case QUIET:
+            o->quiet = true;
+            break;
+        case 'h':
+            help();
+            return 1;
+        default:
+            return -1;
+        }
+        if (bad) return -1;
+    }
+    if (option_no_operands(argc, argv, optind)) return -1;
+    if (o->run.resume && !o->run.dir) {
+        fprintf(stderr, "roofline: --resume needs --out DIR\n");
+        return -1;
+    }
+    o->settings = bench_defaults(o->selection.effort);
+    if (interval > 0) o->settings.interval = interval / 100;
+    if (time_cap > 0) o->settings.time_cap_s = time_cap;
+    o->settings.check_only = o->selection.check;
+    if (o->selection.check) o->settings.checks = 4096;
+    return 0;
+}
+
+/* The ceilings of a peaks file; 0 with none when the file is DIR/peaks.csv and absent. */
+static int read_ceilings(const struct options *o, struct device *d, struct ceilings *out) {
+    struct rows rows;
+    bool torn;
+    int status = 0;
+    char *path = o->peaks     ? strdup(o->peaks)
+                 : o->run.dir ? path_join(o->run.dir, "peaks.csv")
+                              : NULL;
+    if (path && (o->peaks || access(path, F_OK) == 0)) {
+        status = rows_read(path, &rows, &torn);
+        if (status == 0) {
+            status = ceilings_of(&rows, device_last_cache(d, d->max_threads), out);
+            free(rows.row);
+        }
+    } else if (o->run.dir && !o->selection.check) {
+        fprintf(
+            stderr,
+            "roofline: no '%s': the roof columns stay empty ('roofline peaks --out %s' makes it)\n",
+            path, o->run.dir);
+    }
+    free(path);
+    return status;
+}
+
+/* ---- what is printed ---- */
+
+static void print_csv(const struct row *r, void *context) {
+    (void)context;
+    row_print(stdout, r);
+    fflush(stdout);
+}
+
+static void print_line(const struct row *r, void *context) {
+    (void)context;
+    table_row(stdout, r);
+    fflush(stdout);
+}
+
+/* Checks: only what is wrong gets a line of its own. */
+static void print_wrong(const struct row *r, void *context) {
+    (void)context;
+    if (strcmp(r->status, "ok") != 0 && strcmp(r->status, "refused") != 0) table_row(stdout, r);
+}
+
+static void print_totals(const struct run *run, bool check) {
+    const size_t *n = run->count;
+    FILE *f = check || run->dir ? stdout : stderr;
+    fprintf(f, "%zu %s, %zu refused, %zu wrong, %zu failed", n[RUN_ok], check ? "verified" : "ok",
+            n[RUN_refused], n[RUN_wrong], n[RUN_failed]);
+    if (n[RUN_no_memory]) fprintf(f, ", %zu without memory", n[RUN_no_memory]);
+    if (n[RUN_timeout]) fprintf(f, ", %zu timed out", n[RUN_timeout]);
+    if (run->kept) fprintf(f, ", %zu kept", run->kept);
+    if (run->dir) fprintf(f, ": %s/%s", run->dir, run->file);
+    fputc('\n', f);
+}
+
+int cmd_bench(int argc, char **argv) {
+    struct options o = {.run = {.file = "bench.csv", .argc = argc, .argv = argv}};
+    struct device cpu;
+    struct plan plan = {0};
+    struct ceilings ceilings = {0};
+    const int parsed = parse(argc, argv, &o);
+    if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
+
+    int status = STATUS_ERROR;
+    device_cpu_init(&cpu);
+    if (plan_build(&cpu, &o.selection, &plan) || read_ceilings(&o, &cpu, &ceilings)) goto done;
+    if (ceilings.count) o.settings.ceilings = &ceilings;
+    o.run.progress = !o.quiet;
+    if (o.csv) {
+        row_print_header(stdout);
+        o.run.on_row = print_csv;
+    } else if (o.selection.check) {
+        o.run.on_row = print_wrong;
+    } else if (!o.run.dir) {
+        table_header(stdout);
+        o.run.on_row = print_line;
+        o.run.progress = o.run.progress && !isatty(STDOUT_FILENO);
+    }
+    status = run_plan(&o.run, &cpu, &plan, &o.settings);
+    if (status == STATUS_OK || status == STATUS_NO) print_totals(&o.run, o.selection.check);
+done:
+    free(ceilings.ceiling);
+    free(plan.trial);
+    cpu.close(&cpu);
+    return status;
+}

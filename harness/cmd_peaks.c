@@ -1,0 +1,235 @@
+/* cmd_peaks.c - the roof, from ordinary rows: streams over working sets from L1 to DRAM, multiply-adds in registers. */
+#define _GNU_SOURCE
+#include "commands.h"
+#include "ceilings.h"
+#include "options.h"
+#include "run.h"
+#include "table.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void help(void) {
+    puts("Usage: roofline peaks [--out DIR] [options]\n"
+         "\n"
+         "Measures the ceilings of this machine: bandwidth (read, write, copy, triad; ordinary and "
+         "non-temporal stores)\n"
+         "of every cache level and of DRAM, and the multiply-add rate of every dtype and "
+         "instruction set; with one\n"
+         "thread and with all. In private caches each thread works on data of its own. A ceiling "
+         "proves itself: DRAM by a\n"
+         "working set of at least 4 x the last cache, arithmetic by an intensity of at least 4 x "
+         "the kink.\n"
+         "\n"
+         "  --out DIR          rows to DIR/peaks.csv, where `bench --out DIR` and `plot DIR` find "
+         "them\n"
+         "  --resume           keep the rows that DIR/peaks.csv has, measure what is missing\n"
+         "  --effort NAME      smoke: one size a level; default: a sweep; full: a finer, longer "
+         "sweep\n"
+         "  --threads LIST     numbers or all (default: 1,all)\n"
+         "  --time SECONDS     of sampling, per trial (default: 0.1; smoke 0.05; full 0.5)\n"
+         "  --device cpu       where\n"
+         "  --quiet            no progress on stderr\n"
+         "\n"
+         "Example:\n"
+         "  roofline peaks --effort smoke");
+}
+
+/* ---- which rows ---- */
+
+/* n of a vector op so that its operands take `bytes`, a multiple of 64. */
+static int64_t vector_length(const struct op *op, enum dtype t, double bytes) {
+    const double a_lot = 1 << 20,
+                 per_element = op_footprint(op, t, (struct shape){1, 1, 1 << 20, 1}) / a_lot;
+    const int64_t n = (int64_t)(bytes / per_element) / 64 * 64;
+    return n < 64 ? 64 : n;
+}
+
+static void add_stream(struct plan *p, struct device *d, enum op_id op, double bytes, int threads) {
+    /* In caches of its own a thread streams its own data; there a team would measure its fork and join. */
+    const struct level *shared = d->levels > 1 ? &d->level[d->levels - 2] : NULL;
+    const bool own = threads > 1 && shared && bytes < (double)shared->bytes / 8;
+    const enum dtype t = DT_fp32;
+    struct trial trial = {
+        .copies = own ? threads : 1,
+        .fill = FILL_normal,
+        .problem = {.s = {1, 1, vector_length(&ops[op], t, own ? bytes : bytes), 1},
+                    .alpha = 0.5,
+                    .threads = own ? 1 : threads}};
+    trial.cold = !own && bytes >= 4 * device_last_cache(d, threads);
+    for (const struct impl *const *table = cpu_kernels; *table; table++) {
+        for (const struct impl *row = *table; row->run; row++) {
+            if (row->op != op || row->dtype != t || (row->refuses && row->refuses(&trial.problem)))
+                continue;
+            trial.impl = row;
+            plan_add(p, &trial);
+        }
+    }
+}
+
+static void add_streams(struct plan *p, struct device *d, enum effort effort, int threads) {
+    const double last = device_last_cache(d, threads);
+    for (int op = 0; op < OP_COUNT; op++) {
+        if (!roof_pattern(ops[op].name)) continue;
+        if (effort == EFFORT_smoke) {
+            for (int i = 0; i + 1 < d->levels; i++) {
+                const double outer = (double)d->level[i].bytes,
+                             inner = i ? (double)d->level[i - 1].bytes : 0;
+                add_stream(p, d, (enum op_id)op, fmin(outer / 2, fmax(4 * inner, outer / 4)),
+                           threads);
+            }
+        } else {
+            const double factor = effort == EFFORT_full ? sqrt(2) : 2;
+            for (double bytes = 8 << 10; bytes < 4.2 * last; bytes *= factor)
+                add_stream(p, d, (enum op_id)op, bytes, threads);
+        }
+        add_stream(p, d, (enum op_id)op, fmax(4.2 * last, 256 << 20), threads);
+    }
+}
+
+static void add_arithmetic(struct plan *p, int threads) {
+    for (const struct impl *const *table = cpu_kernels; *table; table++) {
+        for (const struct impl *row = *table; row->run; row++) {
+            struct trial t = {
+                .impl = row,
+                .copies = threads,
+                .fill = FILL_normal,
+                .problem = {.s = *sweep_shapes(ops[row->op].sweep, 1), .alpha = 1, .threads = 1}};
+            if (!roof_is_compute(ops[row->op].name) || (row->refuses && row->refuses(&t.problem)))
+                continue;
+            plan_add(p, &t);
+        }
+    }
+}
+
+/* ---- what is printed ---- */
+
+static void print_ceilings(FILE *f, const struct ceilings *c) {
+    fprintf(f, "%-8s %-8s %-7s %-20s %7s %-5s %12s  %s\n", "ceiling", "of", "pattern",
+            "implementation", "threads", "place", "rate", "proven");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ceiling *x = &c->ceiling[i];
+        fprintf(f, "%-8s %-8s %-7s %-20s %7d %-5s %8.1f %s  %s\n",
+                x->kind == CEILING_MEMORY ? "memory" : "compute", x->name, x->pattern, x->impl,
+                (int)x->threads, x->placement, x->rate, x->kind == CEILING_MEMORY ? "GB/s" : "GF/s",
+                x->proven ? "yes" : x->why);
+    }
+}
+
+struct collected {
+    struct rows rows;
+    size_t capacity;
+};
+
+static void collect(const struct row *r, void *context) {
+    struct collected *c = context;
+    if (c->rows.count == c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 256;
+        struct row *grown = realloc(c->rows.row, c->capacity * sizeof *grown);
+        if (!grown) {
+            perror("roofline");
+            abort();
+        }
+        c->rows.row = grown;
+    }
+    c->rows.row[c->rows.count++] = *r;
+}
+
+/* All rows of the run: those of the file when there is one, kept ones included. */
+static int print_result(const struct run *run, struct device *d, struct collected *collected) {
+    struct ceilings ceilings = {0};
+    struct rows rows = collected->rows;
+    bool torn;
+    char *path = run->dir ? path_join(run->dir, run->file) : NULL;
+    int status = path ? rows_read(path, &rows, &torn) : 0;
+    if (status == 0) status = ceilings_of(&rows, device_last_cache(d, d->max_threads), &ceilings);
+    if (status == 0) print_ceilings(stdout, &ceilings);
+    if (status == 0 && path) printf("%zu rows: %s\n", rows.count, path);
+    if (path) free(rows.row);
+    free(ceilings.ceiling);
+    free(path);
+    return status;
+}
+
+int cmd_peaks(int argc, char **argv) {
+    static const struct option longs[] = {{"out", required_argument, NULL, 'o'},
+                                          {"resume", no_argument, NULL, 'r'},
+                                          {"effort", required_argument, NULL, 'e'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"time", required_argument, NULL, 's'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    static const char *const efforts[] = {"smoke", "default", "full"}, *const devices[] = {"cpu"};
+    struct collected collected = {{0}, 0};
+    struct run run = {.file = "peaks.csv",
+                      .argc = argc,
+                      .argv = argv,
+                      .timeout_s = 120,
+                      .progress = true,
+                      .on_row = collect,
+                      .context = &collected};
+    const char *threads = "1,all";
+    int effort = EFFORT_default, device, c;
+    double time_cap = 0;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+        switch (c) {
+        case 'o':
+            run.dir = optarg;
+            break;
+        case 'r':
+            run.resume = true;
+            break;
+        case 'q':
+            run.progress = false;
+            break;
+        case 't':
+            threads = optarg;
+            break;
+        case 'e':
+            if (option_choice("--effort", optarg, efforts, 3, &effort)) return STATUS_ERROR;
+            break;
+        case 's':
+            if (option_number("--time", optarg, 0.001, 3600, &time_cap)) return STATUS_ERROR;
+            break;
+        case 'd':
+            if (option_choice("--device", optarg, devices, 1, &device)) return STATUS_ERROR;
+            break;
+        case 'h':
+            help();
+            return STATUS_OK;
+        default:
+            return STATUS_ERROR;
+        }
+    }
+    if (option_no_operands(argc, argv, optind)) return STATUS_ERROR;
+    if (run.resume && !run.dir) {
+        fprintf(stderr, "roofline: --resume needs --out DIR\n");
+        return STATUS_ERROR;
+    }
+
+    struct device cpu;
+    struct plan plan = {0};
+    int counts[MAX_THREAD_COUNTS], status = STATUS_ERROR;
+    device_cpu_init(&cpu);
+    const int n = threads_parse(&cpu, threads, counts);
+    struct bench_settings settings = bench_defaults((enum effort)effort);
+    static const double caps[] = {0.05, 0.1, 0.5};
+    settings.time_cap_s = time_cap > 0 ? time_cap : caps[effort];
+    for (int i = 0; i < n; i++) {
+        add_streams(&plan, &cpu, (enum effort)effort, counts[i]);
+        add_arithmetic(&plan, counts[i]);
+    }
+    if (n > 0) status = run_plan(&run, &cpu, &plan, &settings);
+    if ((status == STATUS_OK || status == STATUS_NO) && print_result(&run, &cpu, &collected))
+        status = STATUS_ERROR;
+    free(collected.rows.row);
+    free(plan.trial);
+    cpu.close(&cpu);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* device.c - what follows from a device's facts alone. */
+#include "device.h"
+
+/* Instances of a level that `threads` threads reach, when they fill one instance after the other. */
+static double capacity(const struct level *level, int threads) {
+    const int instances = (threads + level->shared_by - 1) / level->shared_by;
+    return (double)level->bytes * instances;
+}
+
+double device_last_cache(const struct device *d, int threads) {
+    return d->levels > 1 ? capacity(&d->level[d->levels - 2], threads) : 0;
+}
+
+const char *device_level(const struct device *d, double bytes, int threads) {
+    for (int i = 0; i + 1 < d->levels; i++)
+        if (bytes <= 0.75 * capacity(&d->level[i], threads) &&
+            (i == 0 || bytes >= 1.5 * capacity(&d->level[i - 1], threads)))
+            return d->level[i].name;
+    const double last = device_last_cache(d, threads);
+    return last > 0 && bytes >= 4 * last ? d->level[d->levels - 1].name : "";
+}

@@ -1,0 +1,64 @@
+/* device.h - where kernels run. The harness knows devices only through this struct. */
+#ifndef DEVICE_H
+#define DEVICE_H
+#include "../kernels/catalogue.h"
+
+enum { MAX_LEVELS = 4 };
+
+/* A memory level and its capacity in bytes; the last one is DRAM, with the size of memory. */
+struct level {
+    char name[8];  /* "L1" "L2" "L3" "DRAM" */
+    int64_t bytes; /* of one instance */
+    int shared_by; /* threads of this process that share an instance; DRAM: all */
+};
+
+/* What can be read about the state of the device; NaN where it can't. */
+struct conditions {
+    double clock_ghz, temperature_c, power_w;
+};
+
+/* How the threads' CPUs lie to each other: a round trip of a cache line between the first and the last. */
+struct placement {
+    double pair_ns;    /* NaN with one thread */
+    const char *label; /* "near", "far"; "" with one thread */
+};
+
+struct device {
+    char name[16];            /* "cpu": what --device says */
+    char slug[64], model[96]; /* "amd-epyc", "AMD EPYC": what the hardware says */
+    int max_threads;          /* CPU threads that may be used; 1 for a GPU */
+    struct level level[MAX_LEVELS];
+    int levels;
+    bool host_visible; /* the host may read buffers directly */
+    void *stream;
+    void *state; /* the device's own */
+
+    int (*open)(struct device *d); /* 0, or -1 after one line on stderr */
+    void (*close)(struct device *d);
+    int (*set_threads)(struct device *d, int threads); /* 0, or -1: threads could not be placed */
+    void *(*alloc)(struct device *d, size_t bytes);    /* NULL when it does not fit */
+    void (*release)(struct device *d, void *p, size_t bytes); /* p may be NULL */
+    int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
+    int (*download)(struct device *d, void *dst, const void *src, size_t bytes);
+    /* Calls run on a[first % sets], a[(first + 1) % sets] ... reps times in a row; *seconds is for all of them.
+     * 0, or the kernel's code. *disturbed says whether the system took a CPU away meanwhile. */
+    int (*time)(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first,
+                int64_t reps, double *seconds, bool *disturbed);
+    /* Thread t of `copies` calls run reps times on a[t], all at once; *seconds from the common start to the last end. */
+    int (*time_copies)(struct device *d, kernel_fn *run, const struct args *a, int copies,
+                       int64_t reps, double *seconds, bool *disturbed);
+    struct placement (*placement)(struct device *d);
+    struct conditions (*conditions)(struct device *d);
+    double (*flops_per_cycle)(struct device *d, enum dtype t); /* of one thread; NaN when unknown */
+};
+
+/* The CPU this program runs on. */
+void device_cpu_init(struct device *d);
+
+/* Level that serves a working set of `bytes` used by `threads`: it must fit in three quarters of its share of a cache,
+ * or exceed four times the last cache for DRAM. "" in between. */
+const char *device_level(const struct device *d, double bytes, int threads);
+
+/* Capacity in bytes of the last-level caches that `threads` threads reach; 0 when unknown. */
+double device_last_cache(const struct device *d, int threads);
+#endif

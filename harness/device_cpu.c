@@ -1,0 +1,257 @@
+/* device_cpu.c - the host as a device: pinned threads, huge pages touched by who uses them, two clock reads a sample.
+ *
+ * The first OpenMP region must not run before the worker process has been forked: a pool does not survive a fork. */
+#include "device.h"
+#include "os.h"
+
+#include "../kernels/cpu/parallel.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TOUCH = 4096,      /* smallest page */
+    ROUND_TRIPS = 100, /* of a ping-pong */
+    NEAR_NS = 150,   /* a round trip within one last-level cache takes 50-100 ns, across 200-500 */
+    CACHE_LINE = 128 /* two lines, for adjacent-line prefetch */
+};
+
+struct cpu_state {
+    struct cpu_facts facts;
+    int threads;
+    double energy_j, energy_at_s; /* last reading of the energy counter */
+};
+
+static struct cpu_state *state_of(struct device *d) { return d->state; }
+
+/* ---- threads ---- */
+
+static int cpu_set_threads(struct device *d, int threads) {
+    struct cpu_state *s = state_of(d);
+    int misplaced = 0;
+    if (threads < 1 || threads > s->facts.usable_count) {
+        fprintf(stderr,
+                "roofline: %d threads asked for, %d can be had (affinity mask and cgroup quota)\n",
+                threads, s->facts.usable_count);
+        return -1;
+    }
+#pragma omp parallel num_threads(threads) reduction(+ : misplaced)
+    {
+        const int cpu = s->facts.usable[omp_get_thread_num()];
+        if (os_pin_thread(cpu) == 0 && os_current_cpu() != cpu) misplaced++;
+        if (omp_get_num_threads() != threads) misplaced++;
+    }
+    if (misplaced) {
+        fprintf(stderr, "roofline: %d of %d threads are not on the CPU they were pinned to\n",
+                misplaced, threads);
+        return -1;
+    }
+    s->threads = threads;
+    return 0;
+}
+
+/* ---- memory ---- */
+
+static void *cpu_alloc(struct device *d, size_t bytes) {
+    const int64_t available = os_available_memory();
+    const int threads = state_of(d)->threads;
+    if (available >= 0 &&
+        (bytes > (size_t)available || available - (int64_t)bytes < available / 16))
+        return NULL;
+    char *p = os_map(bytes);
+    if (!p) return NULL;
+#pragma omp parallel num_threads(threads)
+    {
+        const struct range r = my_slice((int64_t)bytes, TOUCH);
+        for (int64_t i = r.begin; i < r.end; i += TOUCH) p[i] = 0;
+    }
+    return p;
+}
+
+static void cpu_release(struct device *d, void *p, size_t bytes) {
+    (void)d;
+    os_unmap(p, bytes);
+}
+
+static int cpu_move(struct device *d, void *dst, const void *src, size_t bytes) {
+    (void)d;
+    memcpy(dst, src, bytes);
+    return 0;
+}
+
+/* ---- time ---- */
+
+static int cpu_time(struct device *d, kernel_fn *run, const struct args *a, int sets, int64_t first,
+                    int64_t reps, double *seconds, bool *disturbed) {
+    (void)d;
+    int set = (int)(first % sets), error = 0;
+    const int64_t switches = os_involuntary_switches();
+    const double start = os_now_s();
+    for (int64_t r = 0; r < reps && !error; r++) {
+        error = run(&a[set]);
+        if (++set == sets) set = 0;
+    }
+    *seconds = os_now_s() - start;
+    *disturbed = os_involuntary_switches() != switches;
+    return error;
+}
+
+static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *a, int copies,
+                           int64_t reps, double *seconds, bool *disturbed) {
+    (void)d;
+    int errors = 0;
+    double start = INFINITY, end = 0;
+    const int64_t switches = os_involuntary_switches();
+#pragma omp parallel num_threads(copies) reduction(+ : errors) reduction(min : start) reduction(max : end)
+    {
+        const struct args *mine = &a[omp_get_thread_num()];
+#pragma omp barrier /* all are there: they start together */
+        start = os_now_s();
+        for (int64_t r = 0; r < reps; r++) errors += run(mine) != 0;
+        end = os_now_s();
+    }
+    *seconds = end - start;
+    *disturbed = os_involuntary_switches() != switches;
+    return errors;
+}
+
+/* ---- placement ---- */
+
+/* Round trip of a line between thread 0 and the last one; the fastest of a few series, so that a lost time slice does
+ * not count. A hypervisor may move virtual CPUs between caches at any time: bandwidth of two threads follows. */
+static struct placement cpu_placement(struct device *d) {
+    const int threads = state_of(d)->threads;
+    if (threads < 2) return (struct placement){NAN, ""};
+    static struct {
+        _Alignas(CACHE_LINE) atomic_int ball;
+        char pad[CACHE_LINE];
+    } court;
+    double best = INFINITY;
+    for (int series = 0; series < 5; series++) {
+        double seconds = INFINITY;
+        atomic_store(&court.ball, 0);
+#pragma omp parallel num_threads(threads)
+        {
+            const int me = omp_get_thread_num();
+            if (me == 0) {
+                double start = 0;
+                for (int i = 0; i <= ROUND_TRIPS; i++) {
+                    if (i == 1)
+                        start = os_now_s(); /* the first trip waits for the team to arrive */
+                    atomic_store_explicit(&court.ball, 2 * i + 1, memory_order_release);
+                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 2)
+                        continue;
+                }
+                seconds = os_now_s() - start;
+            } else if (me == threads - 1) {
+                for (int i = 0; i <= ROUND_TRIPS; i++) {
+                    while (atomic_load_explicit(&court.ball, memory_order_acquire) != 2 * i + 1)
+                        continue;
+                    atomic_store_explicit(&court.ball, 2 * i + 2, memory_order_release);
+                }
+            }
+        }
+        best = fmin(best, seconds / ROUND_TRIPS);
+    }
+    return (struct placement){best * 1e9, best * 1e9 < NEAR_NS ? "near" : "far"};
+}
+
+/* ---- clock and sensors ---- */
+
+/* Cycles a second from a chain of dependent register additions, one cycle each on every x86-64 and AArch64 core.
+ * (Additions of immediates are not used: some cores resolve them at rename.) */
+static double clock_ghz(void) {
+    enum { ADDS = 64, LOOPS = 1500 };
+    double best = INFINITY;
+    for (int attempt = 0; attempt < 5; attempt++) {
+        const double start = os_now_s();
+#if defined(__x86_64__)
+        uint64_t x = 1, y = 3;
+        for (int i = 0; i < LOOPS; i++)
+            __asm__ volatile(".rept 64\n\tadd %1, %0\n\t.endr" : "+r"(x) : "r"(y) : "cc");
+#elif defined(__aarch64__)
+        uint64_t x = 1, y = 3;
+        for (int i = 0; i < LOOPS; i++)
+            __asm__ volatile(".rept 64\n\tadd %0, %0, %1\n\t.endr" : "+r"(x) : "r"(y));
+#else
+        return NAN;
+#endif
+        best = fmin(best, os_now_s() - start);
+    }
+    return ADDS * LOOPS / best * 1e-9;
+}
+
+static struct conditions cpu_conditions(struct device *d) {
+    struct cpu_state *s = state_of(d);
+    const double energy = os_energy_j(), now = os_now_s();
+    struct conditions c = {clock_ghz(), os_temperature_c(), NAN};
+    if (now > s->energy_at_s && energy >= s->energy_j)
+        c.power_w = (energy - s->energy_j) / (now - s->energy_at_s);
+    s->energy_j = energy;
+    s->energy_at_s = now;
+    return c;
+}
+
+/* ---- the device ---- */
+
+static int cpu_open(struct device *d) { return cpu_set_threads(d, 1); }
+
+static void cpu_close(struct device *d) {
+    free(d->state);
+    d->state = NULL;
+}
+
+/* "AMD EPYC 9R14 96-Core Processor" -> "amd-epyc-9r14-96-core-processor" */
+static void make_slug(char *slug, size_t size, const char *model) {
+    size_t n = 0;
+    for (; *model && n + 1 < size; model++) {
+        if (isalnum((unsigned char)*model))
+            slug[n++] = (char)tolower((unsigned char)*model);
+        else if (n && slug[n - 1] != '-')
+            slug[n++] = '-';
+    }
+    while (n && slug[n - 1] == '-') n--;
+    slug[n] = '\0';
+}
+
+void device_cpu_init(struct device *d) {
+    struct cpu_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        perror("roofline");
+        abort();
+    }
+    os_cpu_facts(&s->facts);
+    s->threads = 1;
+    s->energy_j = os_energy_j();
+    s->energy_at_s = os_now_s();
+    *d = (struct device){
+        .name = "cpu",
+        .max_threads = s->facts.usable_count,
+        .host_visible = true,
+        .state = s,
+        .open = cpu_open,
+        .close = cpu_close,
+        .set_threads = cpu_set_threads,
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .upload = cpu_move,
+        .download = cpu_move,
+        .time = cpu_time,
+        .time_copies = cpu_time_copies,
+        .placement = cpu_placement,
+        .conditions = cpu_conditions,
+    };
+    snprintf(d->model, sizeof d->model, "%s", s->facts.model);
+    make_slug(d->slug, sizeof d->slug, s->facts.model);
+    for (int i = 0; i < s->facts.caches && d->levels < MAX_LEVELS - 1; i++) {
+        struct level *level = &d->level[d->levels++];
+        snprintf(level->name, sizeof level->name, "L%d", s->facts.cache[i].level);
+        level->bytes = s->facts.cache[i].bytes;
+        level->shared_by = s->facts.cache[i].shared_by;
+    }
+    d->level[d->levels++] = (struct level){"DRAM", s->facts.memory_bytes, s->facts.logical_cpus};
+}

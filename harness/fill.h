@@ -1,0 +1,34 @@
+/* fill.h - what operands hold. Reproducible: element i of an operand depends on nothing but fill, dtype, domain, i. */
+#ifndef FILL_H
+#define FILL_H
+#include "../kernels/catalogue.h"
+
+enum fill {
+    FILL_normal,  /* N(0, 1): what timing runs on unless told otherwise */
+    FILL_uniform, /* [-1, 1) */
+    FILL_integers, /* -2 -1 1 2: every sum is exact in the accumulator, so results must match to the last bit */
+    FILL_constant, /* 0.5 */
+    FILL_zeros,
+    FILL_COUNT
+};
+extern const char *const fill_names[FILL_COUNT];
+
+/* Blocks of 16 encoded elements, drawn once; a tensor is made of randomly chosen ones. */
+struct fill_pool {
+    enum dtype dtype;
+    void *blocks;
+    uint8_t *scales; /* nvfp4: an E4M3 scale a block */
+    float tensor_scale;
+};
+
+/* The pool of this kind, made on first use and kept; NULL: no memory. Not for concurrent callers.
+ * DOMAIN_POSITIVE maps x to |x| + 1/4 (integers: |x|); DOMAIN_UNIT to within +-1. */
+const struct fill_pool *fill_pool_get(enum fill fill, enum dtype t, enum domain domain);
+
+/* Fills `elements` of host memory; `seed` tells operands apart. Threads touch what they will use. */
+void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint64_t seed,
+                 int threads);
+
+/* What fill_tensor() put at element i, as stored; not for nvfp4. */
+void fill_element(const struct fill_pool *p, int64_t i, uint64_t seed, void *out);
+#endif

@@ -1,0 +1,43 @@
+/* os.h - what the harness asks the operating system; the build picks os_linux.c or os_posix.c. */
+#ifndef OS_H
+#define OS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_CPUS = 4096 };
+
+struct cpu_cache {
+    int level; /* 1 = L1d, 2, 3 */
+    int64_t bytes;
+    int shared_by; /* logical CPUs that share an instance */
+};
+
+struct cpu_facts {
+    char model[96];           /* "AMD EPYC"; "unknown CPU" */
+    char vendor[16];          /* CPUID's: "AuthenticAMD"; "" where there is none */
+    int family, model_number; /* -1 unknown */
+    struct cpu_cache cache[3];
+    int caches;
+    int logical_cpus;     /* of the machine */
+    int usable[MAX_CPUS]; /* CPUs of the affinity mask; of each core the first, then the siblings */
+    int usable_count;     /* at most what the cgroup's quota grants */
+    double quota_cpus;    /* NaN: none */
+    int64_t memory_bytes;
+    bool virtual_machine;
+};
+
+void os_cpu_facts(struct cpu_facts *facts);
+double os_now_s(void); /* monotonic */
+int64_t os_available_memory(
+    void); /* bytes that can be had without swapping, cgroup limit included; -1 unknown */
+int os_pin_thread(int cpu);            /* 0, -1: not possible here */
+int os_current_cpu(void);              /* -1 unknown */
+int64_t os_involuntary_switches(void); /* of this process so far */
+double os_temperature_c(void);         /* hottest CPU sensor; NaN unknown */
+double os_energy_j(void);              /* CPU packages' energy counter (RAPL); NaN unreadable */
+
+/* Anonymous memory at a multiple of 2 MiB, in huge pages where the system grants them; NULL: none. */
+void *os_map(size_t bytes);
+void os_unmap(void *p, size_t bytes); /* p may be NULL */
+#endif

@@ -1,0 +1,254 @@
+/* os_linux.c - /proc, /sys, cgroups v1 and v2, CPUID. */
+#define _GNU_SOURCE
+#include "os.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 256 };
+
+/* First line of a file without its newline; false when it can't be read. */
+static bool read_line(const char *path, char text[TEXT_BYTES]) {
+    FILE *f = fopen(path, "r");
+    if (!f) return false;
+    const bool ok = fgets(text, TEXT_BYTES, f) != NULL;
+    fclose(f);
+    if (ok) text[strcspn(text, "\n")] = '\0';
+    return ok;
+}
+
+/* ---- identity ---- */
+
+static void find_model(struct cpu_facts *facts) {
+    char line[TEXT_BYTES];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *value = strchr(line, ':');
+        if (!value) continue;
+        value += strspn(value, ": \t");
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "Model", 5) == 0) {
+            snprintf(facts->model, sizeof facts->model, "%s", value);
+            break;
+        }
+    }
+    if (f) fclose(f);
+}
+
+static void ask_cpuid(struct cpu_facts *facts) {
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    if (!__get_cpuid(0, &a, &b, &c, &d)) return;
+    memcpy(facts->vendor, &b, 4);
+    memcpy(facts->vendor + 4, &d, 4);
+    memcpy(facts->vendor + 8, &c, 4);
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return;
+    const int family = (int)(a >> 8 & 15), model = (int)(a >> 4 & 15);
+    facts->family = family == 15 ? family + (int)(a >> 20 & 255) : family;
+    facts->model_number = family == 15 || family == 6 ? model + (int)(a >> 16 & 15) * 16 : model;
+    facts->virtual_machine = c >> 31 & 1;
+#else
+    (void)facts;
+#endif
+}
+
+/* ---- caches ---- */
+
+/* Members of a list such as "0-3,8": how many; the smallest into *first. */
+static int count_list(const char *text, int *first) {
+    int count = 0;
+    *first = -1;
+    while (*text) {
+        char *end;
+        const long low = strtol(text, &end, 10);
+        if (end == text) break;
+        const long high = *end == '-' ? strtol(end + 1, &end, 10) : low;
+        if (*first < 0 || low < *first) *first = (int)low;
+        count += (int)(high - low + 1);
+        text = *end == ',' ? end + 1 : end;
+    }
+    return count;
+}
+
+static void find_caches(struct cpu_facts *facts) {
+    char path[PATH_BYTES], text[TEXT_BYTES];
+    for (int i = 0; i < 8; i++) {
+        struct cpu_cache cache = {.shared_by = 1};
+        int first;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+        if (!read_line(path, text)) break;
+        if (strcmp(text, "Instruction") == 0) continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+        if (read_line(path, text)) cache.level = atoi(text);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        if (read_line(path, text)) {
+            char *unit;
+            cache.bytes = strtoll(text, &unit, 10);
+            cache.bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
+        }
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
+                 i);
+        if (read_line(path, text)) cache.shared_by = count_list(text, &first);
+        if (cache.level >= 1 && cache.level <= 3 && cache.bytes > 0 && facts->caches < 3)
+            facts->cache[facts->caches++] = cache;
+    }
+    if (facts->caches) return;
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
+    for (int level = 1; level <= 3; level++) {
+        const long bytes = sysconf(names[level - 1]);
+        if (bytes > 0)
+            facts->cache[facts->caches++] =
+                (struct cpu_cache){level, bytes, level == 3 ? facts->logical_cpus : 1};
+    }
+}
+
+/* ---- what this process may use ---- */
+
+/* CPUs' worth of time that cgroups grant; NaN: no limit. */
+static double cgroup_cpus(void) {
+    char text[TEXT_BYTES];
+    long quota, period;
+    if (read_line("/sys/fs/cgroup/cpu.max", text))
+        return sscanf(text, "%ld %ld", &quota, &period) == 2 && period > 0
+                   ? (double)quota / (double)period
+                   : NAN;
+    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text) || (quota = atol(text)) <= 0)
+        return NAN;
+    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text) || (period = atol(text)) <= 0)
+        return NAN;
+    return (double)quota / (double)period;
+}
+
+static bool is_first_sibling(int cpu) {
+    char path[PATH_BYTES], text[TEXT_BYTES];
+    int first;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    return !read_line(path, text) || count_list(text, &first) < 2 || first == cpu;
+}
+
+static void find_usable(struct cpu_facts *facts) {
+    cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
+    const size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
+    if (mask && sched_getaffinity(0, size, mask) == 0) {
+        for (int pass = 0; pass < 2; pass++)
+            for (int cpu = 0; cpu < MAX_CPUS; cpu++)
+                if (CPU_ISSET_S((size_t)cpu, size, mask) && is_first_sibling(cpu) == (pass == 0))
+                    facts->usable[facts->usable_count++] = cpu;
+    }
+    if (mask) CPU_FREE(mask);
+    if (facts->usable_count == 0) facts->usable[facts->usable_count++] = 0;
+    facts->quota_cpus = cgroup_cpus();
+    if (facts->quota_cpus < facts->usable_count)
+        facts->usable_count = facts->quota_cpus < 1 ? 1 : (int)facts->quota_cpus;
+}
+
+void os_cpu_facts(struct cpu_facts *facts) {
+    *facts = (struct cpu_facts){.model = "unknown CPU", .family = -1, .model_number = -1};
+    facts->logical_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    facts->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    find_model(facts);
+    ask_cpuid(facts);
+    find_caches(facts);
+    find_usable(facts);
+}
+
+/* ---- time, threads, sensors ---- */
+
+double os_now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int os_pin_thread(int cpu) {
+    cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
+    if (!mask) return -1;
+    CPU_ZERO_S(CPU_ALLOC_SIZE(MAX_CPUS), mask);
+    CPU_SET_S((size_t)cpu, CPU_ALLOC_SIZE(MAX_CPUS), mask);
+    const int status = sched_setaffinity(0, CPU_ALLOC_SIZE(MAX_CPUS), mask);
+    CPU_FREE(mask);
+    return status;
+}
+
+int os_current_cpu(void) { return sched_getcpu(); }
+
+int64_t os_involuntary_switches(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+double os_temperature_c(void) {
+    double hottest = NAN;
+    char path[PATH_BYTES], text[TEXT_BYTES];
+    for (int i = 0; i < 64; i++) {
+        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/type", i);
+        if (!read_line(path, text)) break;
+        if (!strstr(text, "cpu") && !strstr(text, "x86_pkg")) continue;
+        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
+        if (read_line(path, text)) hottest = fmax(hottest, atof(text) / 1000);
+    }
+    return hottest;
+}
+
+double os_energy_j(void) {
+    double sum = NAN;
+    char path[PATH_BYTES], text[TEXT_BYTES];
+    for (int i = 0; i < 16; i++) {
+        snprintf(path, sizeof path, "/sys/class/powercap/intel-rapl:%d/energy_uj", i);
+        if (!read_line(path, text)) break;
+        sum = (isnan(sum) ? 0 : sum) + atof(text) * 1e-6;
+    }
+    return sum;
+}
+
+/* ---- memory ---- */
+
+static int64_t meminfo_bytes(const char *key) {
+    char line[TEXT_BYTES];
+    int64_t kib = -1;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && kib < 0 && fgets(line, sizeof line, f))
+        if (strncmp(line, key, strlen(key)) == 0) kib = strtoll(line + strlen(key) + 1, NULL, 10);
+    if (f) fclose(f);
+    return kib < 0 ? -1 : kib * 1024;
+}
+
+int64_t os_available_memory(void) {
+    char limit[TEXT_BYTES], used[TEXT_BYTES];
+    int64_t available = meminfo_bytes("MemAvailable");
+    if (read_line("/sys/fs/cgroup/memory.max", limit) && strcmp(limit, "max") != 0 &&
+        read_line("/sys/fs/cgroup/memory.current", used)) {
+        const int64_t left = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10);
+        if (available < 0 || left < available) available = left;
+    }
+    return available;
+}
+
+void *os_map(size_t bytes) {
+    if (bytes < HUGE_PAGE) bytes = HUGE_PAGE;
+    const size_t padded = bytes + HUGE_PAGE;
+    if (padded < bytes) return NULL;
+    char *base = mmap(NULL, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    const size_t lead = (HUGE_PAGE - (uintptr_t)base % HUGE_PAGE) % HUGE_PAGE;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (bytes + page - 1) / page * page;
+    if (lead) munmap(base, lead);
+    if (padded - lead > used) munmap(base + lead + used, padded - lead - used);
+    madvise(base + lead, used, MADV_HUGEPAGE);
+    return base + lead;
+}
+
+void os_unmap(void *p, size_t bytes) {
+    if (p) munmap(p, bytes < HUGE_PAGE ? HUGE_PAGE : bytes);
+}

@@ -1,0 +1,360 @@
+/* plan.c - which trials, in which order: op by op, small before large. */
+#define _GNU_SOURCE
+#include "plan.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DIMENSIONS = 4, NAME_BYTES = 64 };
+static const int64_t MAX_EXTENT = (int64_t)1 << 40;
+
+/* ---- lists of names ---- */
+
+/* Calls for each comma-separated item; the text is not changed. */
+static bool next_item(const char **list, char item[NAME_BYTES]) {
+    if (!*list || !**list) return false;
+    const size_t length = strcspn(*list, ",");
+    snprintf(item, NAME_BYTES, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
+static bool selects(const char *list, const char *name) {
+    char item[NAME_BYTES];
+    if (!list) return true;
+    while (next_item(&list, item))
+        if (fnmatch(item, name, 0) == 0) return true;
+    return false;
+}
+
+/* Every item of a list must match at least one name. */
+static int check_list(const char *what, const char *list, int count, const char *(*name)(int)) {
+    char item[NAME_BYTES];
+    if (list && !*list) {
+        fprintf(stderr, "roofline: --%s needs a name\n", what);
+        return -1;
+    }
+    while (next_item(&list, item)) {
+        bool known = false;
+        for (int i = 0; i < count && !known; i++) known = fnmatch(item, name(i), 0) == 0;
+        if (known) continue;
+        fprintf(stderr, "roofline: unknown %s '%s'; 'roofline list' names them\n", what, item);
+        return -1;
+    }
+    return 0;
+}
+
+static const char *op_name(int i) { return ops[i].name; }
+static const char *dtype_name(int i) { return dtypes[i].name; }
+static const char *layout_name(int i) { return layout_names[i]; }
+
+static const struct impl *const *const *tables(void) {
+    static const struct impl *const *const all[] = {cpu_kernels, vendor_cpu_kernels, NULL};
+    return all;
+}
+
+/* The i-th row over all tables; NULL past the last. */
+static const struct impl *nth_impl(int i) {
+    for (const struct impl *const *const *group = tables(); *group; group++)
+        for (const struct impl *const *table = *group; *table; table++)
+            for (const struct impl *row = *table; row->run; row++)
+                if (i-- == 0) return row;
+    return NULL;
+}
+
+static const char *impl_name(int i) { return nth_impl(i)->name; }
+
+static int count_impls(void) {
+    int count = 0;
+    while (nth_impl(count)) count++;
+    return count;
+}
+
+/* ---- shapes ---- */
+
+/* Which dimensions an op's shape has, in the order they are written. */
+static int dimensions_of(const struct op *op, struct shape *s, int64_t *dimension[MAX_DIMENSIONS],
+                         const char **form) {
+    int n = 0;
+    switch (op->sweep) {
+    case SWEEP_vectors:
+        *form = "N";
+        break;
+    case SWEEP_chains:
+        *form = "NxK";
+        break;
+    case SWEEP_squares:
+    case SWEEP_rows:
+    case SWEEP_matrices:
+        *form = "MxN";
+        break;
+    case SWEEP_cubes:
+        *form = "MxNxK";
+        break;
+    case SWEEP_batches:
+        *form = "BxMxNxK";
+        break;
+    }
+    for (const char *c = *form; *c; c++) {
+        if (*c == 'B') dimension[n++] = &s->b;
+        if (*c == 'M') dimension[n++] = &s->m;
+        if (*c == 'N') dimension[n++] = &s->n;
+        if (*c == 'K') dimension[n++] = &s->k;
+    }
+    return n;
+}
+
+int shape_parse(const struct op *op, const char *text, struct shape *out) {
+    int64_t *dimension[MAX_DIMENSIONS];
+    const char *form, *at = text;
+    *out = (struct shape){1, 1, 1, 1};
+    const int count = dimensions_of(op, out, dimension, &form);
+    for (int i = 0; i < count; i++) {
+        char *end;
+        errno = 0;
+        if (*at < '0' || *at > '9') goto malformed;
+        const long long value = strtoll(at, &end, 10);
+        if (errno || value > MAX_EXTENT) {
+            fprintf(stderr, "roofline: shape '%s': a dimension is at most 2^40\n", text);
+            return -1;
+        }
+        if (value < 1) {
+            fprintf(stderr, "roofline: shape '%s': a dimension is at least 1\n", text);
+            return -1;
+        }
+        *dimension[i] = value;
+        if (*end != (i + 1 < count ? 'x' : '\0')) goto malformed;
+        at = end + 1;
+    }
+    return 0;
+malformed:
+    fprintf(stderr, "roofline: shape '%s': %s takes %s, positive integers\n", text, op->name, form);
+    return -1;
+}
+
+/* ---- trials ---- */
+
+void plan_add(struct plan *p, const struct trial *t) {
+    if ((p->count & (p->count - 1)) == 0) { /* full at powers of two */
+        struct trial *grown = realloc(p->trial, (p->count ? 2 * p->count : 1) * sizeof *grown);
+        if (!grown) {
+            perror("roofline: plan");
+            abort();
+        }
+        p->trial = grown;
+    }
+    p->trial[p->count++] = *t;
+}
+
+static bool accepts(const struct impl *impl, const struct args *problem) {
+    return !impl->refuses || !impl->refuses(problem);
+}
+
+static void add_cache_modes(struct plan *p, const struct selection *s, struct trial t) {
+    const double bytes = op_footprint(&ops[t.impl->op], t.impl->dtype, t.problem.s);
+    const bool large = bytes >= COLD_BYTES;
+    if (s->check || s->cache == CACHE_warm || s->cache == CACHE_both ||
+        (s->cache == CACHE_auto && !large)) {
+        t.cold = false;
+        plan_add(p, &t);
+    }
+    if (!s->check &&
+        (s->cache == CACHE_cold || s->cache == CACHE_both || (s->cache == CACHE_auto && large))) {
+        t.cold = true;
+        plan_add(p, &t);
+    }
+}
+
+/* Trials of every selected implementation of one problem. */
+static void add_impls(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
+                      struct trial t) {
+    const struct impl *best = NULL, *row;
+    const char *list = s->impl ? s->impl : s->check ? "all" : "best,vendor";
+    for (const struct impl *const *table = cpu_kernels; *table; table++)
+        for (row = *table; row->run; row++)
+            if (row->op == op && row->dtype == dtype && accepts(row, &t.problem)) best = row;
+    for (const struct impl *const *const *group = tables(); *group; group++) {
+        for (const struct impl *const *table = *group; *table; table++) {
+            for (row = *table; row->run; row++) {
+                if (row->op != op || row->dtype != dtype) continue;
+                const bool vendor = *group == vendor_cpu_kernels;
+                const bool named = selects(list, row->name);
+                /* "all" and "vendor" are not asked for what cannot run; a name is, and the row says why it can't. */
+                const bool wanted =
+                    ((selects(list, "all") || (vendor && selects(list, "vendor"))) &&
+                     accepts(row, &t.problem)) ||
+                    (row == best && selects(list, "best")) || named;
+                if (!wanted) continue;
+                t.impl = row;
+                add_cache_modes(p, s, t);
+            }
+        }
+    }
+}
+
+static void add_layouts(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
+                        struct trial t, bool all_layouts) {
+    bool first = true;
+    for (int layout = 0; layout < LAYOUT_COUNT; layout++) {
+        if (!(ops[op].layouts >> layout & 1) || !selects(s->layout, layout_names[layout])) continue;
+        if (!first && !all_layouts && !s->layout) continue;
+        first = false;
+        t.problem.layout = (enum layout)layout;
+        const bool product = (ops[op].layouts >> LAYOUT_NN & 1) != 0;
+        t.problem.alpha = product ? 1 : 0.5;
+        t.problem.beta = 0;
+        add_impls(p, s, op, dtype, t);
+        if (!s->check || !product) continue;
+        t.problem.alpha = -0.5;
+        t.problem.beta = 2;
+        add_impls(p, s, op, dtype, t);
+    }
+}
+
+int threads_parse(const struct device *d, const char *list, int counts[MAX_THREAD_COUNTS]) {
+    char item[NAME_BYTES];
+    int n = 0;
+    while (n < MAX_THREAD_COUNTS && next_item(&list, item)) {
+        char *end;
+        const long value = strcmp(item, "all") == 0 ? d->max_threads : strtol(item, &end, 10);
+        if (strcmp(item, "all") != 0 &&
+            (*end || end == item || value < 1 || value > d->max_threads)) {
+            fprintf(stderr, "roofline: --threads '%s': a number from 1 to %d, or all\n", item,
+                    d->max_threads);
+            return -1;
+        }
+        bool seen = false;
+        for (int i = 0; i < n; i++) seen |= counts[i] == (int)value;
+        if (!seen) counts[n++] = (int)value;
+    }
+    if (n == 0) fprintf(stderr, "roofline: --threads needs a number, or all\n");
+    return n ? n : -1;
+}
+
+/* The shapes of one op: named on the command line or those of its sweep. */
+static int collect_shapes(const struct selection *s, const struct op *op, struct shape shapes[],
+                          int max) {
+    char item[NAME_BYTES];
+    int n = 0;
+    const char *list = s->shape;
+    while (n < max && next_item(&list, item))
+        if (shape_parse(op, item, &shapes[n++])) return -1;
+    if (n) return n;
+    const struct shape *sweep =
+        s->check ? check_shapes(op->sweep) : sweep_shapes(op->sweep, (int)s->effort);
+    for (; n < max && sweep->m; sweep++) shapes[n++] = *sweep;
+    return n;
+}
+
+static int add_op(struct plan *p, struct device *d, const struct selection *s, enum op_id op) {
+    enum { MAX_SHAPES = 64 };
+    struct shape shapes[MAX_SHAPES];
+    int threads[MAX_THREAD_COUNTS];
+    const char *few = s->effort == EFFORT_full || s->check ? "1,all" : "all";
+    const int thread_counts = threads_parse(d, s->threads ? s->threads : few, threads);
+    const int count = collect_shapes(s, &ops[op], shapes, MAX_SHAPES);
+    if (count < 0 || thread_counts < 0) return -1;
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
+        if (!selects(s->dtype, dtypes[dtype].name) || op_refuses_dtype(&ops[op], (enum dtype)dtype))
+            continue;
+        if (!s->dtype && s->effort == EFFORT_smoke && !s->check && dtype != DT_fp64 &&
+            dtype != DT_fp32 && dtype != DT_bf16)
+            continue; /* a smoke run is for three dtypes */
+        for (int t = 0; t < thread_counts; t++) {
+            for (int i = 0; i < count; i++) {
+                struct trial trial = {.copies = 1,
+                                      .fill = s->fill,
+                                      .problem = {.s = shapes[i], .threads = threads[t]}};
+                const bool all_layouts = s->check || s->effort == EFFORT_full ||
+                                         (s->effort == EFFORT_default && i == count - 1);
+                add_layouts(p, s, op, (enum dtype)dtype, trial, all_layouts);
+            }
+        }
+    }
+    return 0;
+}
+
+static void complain_of_nothing(const struct selection *s) {
+    const int op = s->op ? op_find(s->op) : -1, dtype = s->dtype ? dtype_find(s->dtype) : -1;
+    const char *reason =
+        op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
+    if (reason)
+        fprintf(stderr, "roofline: %s has no %s: %s\n", s->op, s->dtype, reason);
+    else
+        fprintf(stderr,
+                "roofline: nothing to measure: no implementation matches (see 'roofline list')\n");
+}
+
+int plan_build(struct device *d, const struct selection *s, struct plan *out) {
+    *out = (struct plan){0};
+    const char *impls = s->impl;
+    char item[NAME_BYTES];
+    if (check_list("op", s->op, OP_COUNT, op_name) ||
+        check_list("dtype", s->dtype, DTYPE_COUNT, dtype_name) ||
+        check_list("layout", s->layout, LAYOUT_COUNT, layout_name))
+        return -1;
+    while (next_item(&impls, item)) {
+        if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0)
+            continue;
+        if (check_list("impl", item, count_impls(), impl_name)) return -1;
+    }
+    for (int op = 0; op < OP_COUNT; op++) {
+        if (!selects(s->op, ops[op].name)) continue;
+        if (add_op(out, d, s, (enum op_id)op)) goto failed;
+    }
+    if (out->count) return 0;
+    complain_of_nothing(s);
+failed:
+    free(out->trial);
+    *out = (struct plan){0};
+    return -1;
+}
+
+void plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct row key;
+        bool measured = false;
+        row_init(&key);
+        trial_key(&p->trial[i], d, &key);
+        for (size_t j = 0; j < done->count && !measured; j++)
+            measured = row_same_key(&key, &done->row[j]);
+        if (!measured) p->trial[kept++] = p->trial[i];
+    }
+    p->count = kept;
+}
+
+void trial_key(const struct trial *t, const struct device *d, struct row *r) {
+    const struct args *a = &t->problem;
+    row_set_text(r->device, d->slug);
+    row_set_text(r->op, ops[t->impl->op].name);
+    row_set_text(r->impl, t->impl->name);
+    row_set_text(r->dtype, dtypes[t->impl->dtype].name);
+    row_set_text(r->layout, layout_names[a->layout]);
+    r->b = a->s.b;
+    r->m = a->s.m;
+    r->n = a->s.n;
+    r->k = a->s.k;
+    r->threads = t->copies > 1 ? t->copies : a->threads;
+    r->copies = t->copies;
+    row_set_text(r->cache, t->cold ? "cold" : "warm");
+    row_set_text(r->fill, fill_names[t->fill]);
+}
+
+void trial_name(const struct trial *t, char *text, size_t size) {
+    struct shape s = t->problem.s;
+    int64_t *dimension[MAX_DIMENSIONS];
+    const char *form;
+    const struct op *op = &ops[t->impl->op];
+    const int count = dimensions_of(op, &s, dimension, &form);
+    int used =
+        snprintf(text, size, "%s.%s.%s ", op->name, t->impl->name, dtypes[t->impl->dtype].name);
+    for (int i = 0; i < count && used >= 0 && (size_t)used < size; i++)
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s%" PRId64, i ? "x" : "", *dimension[i]);
+    if (t->problem.layout > LAYOUT_NN && used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, " %s", layout_names[t->problem.layout]);
+}

@@ -1,0 +1,59 @@
+/* plan.h - catalogue x filters -> trials. Pure: touches no device memory and measures nothing. */
+#ifndef PLAN_H
+#define PLAN_H
+#include "device.h"
+#include "fill.h"
+#include "row.h"
+
+enum effort { EFFORT_smoke, EFFORT_default, EFFORT_full };
+enum cache_mode { CACHE_auto, CACHE_warm, CACHE_cold, CACHE_both };
+
+enum { MAX_THREAD_COUNTS = 16 };
+enum {
+    COLD_BYTES = 32 << 20
+}; /* CACHE_auto runs problems of this size and more cold, the others warm */
+
+struct trial {
+    const struct impl *impl;
+    struct args problem; /* buf unset; threads set */
+    int copies;          /* 1, or the number of independent problems run at once, a thread each */
+    bool cold;
+    enum fill fill;
+};
+
+struct plan {
+    struct trial *trial;
+    size_t count;
+};
+
+/* What to put in a plan. Lists are comma-separated names or globs (fnmatch); NULL: the default. */
+struct selection {
+    const char *op, *impl, *dtype, *layout, *shape, *threads;
+    enum effort effort;
+    enum cache_mode cache;
+    enum fill fill;
+    bool check; /* small odd shapes, every alpha and beta, for verification only */
+};
+
+/* 0, or -1 after one line on stderr (unknown name, malformed shape ...). impl: "best" the last row that accepts the
+ * problem, "vendor" the libraries', "all", or names. The caller frees out->trial. */
+int plan_build(struct device *d, const struct selection *s, struct plan *out);
+
+/* Adds one trial. */
+void plan_add(struct plan *p, const struct trial *t);
+
+/* Drops the trials whose key is among the rows. */
+void plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done);
+
+/* The key columns of a trial. */
+void trial_key(const struct trial *t, const struct device *d, struct row *r);
+
+/* "matmul.packed_avx512.fp32 1024x1024x1024", for progress and complaints. */
+void trial_name(const struct trial *t, char *text, size_t size);
+
+/* Reads "1,all" into distinct thread counts; how many, or -1 after one line on stderr. */
+int threads_parse(const struct device *d, const char *list, int counts[MAX_THREAD_COUNTS]);
+
+/* Reads "4096", "1024x512" ... in the op's own dimensions. 0, or -1 after one line on stderr. */
+int shape_parse(const struct op *op, const char *text, struct shape *out);
+#endif

@@ -1,0 +1,140 @@
+/* worker.c - a child, two pipes: an index goes in, a row comes out. */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include "os.h"
+#include "../kernels/vendor/vendor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+void worker_init(struct worker *w, struct device *d, const struct plan *plan,
+                 const struct bench_settings *settings) {
+    *w = (struct worker){.device = d, .plan = plan, .settings = settings, .to = -1, .from = -1};
+}
+
+/* All of it or -1. */
+static int transfer(ssize_t (*move)(int, void *, size_t), int fd, void *data, size_t size) {
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = move(fd, (char *)data + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return -1;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static ssize_t write_some(int fd, void *data, size_t size) { return write(fd, data, size); }
+
+int worker_open(struct device *d) {
+    vendor_open(); /* before threads are pinned: a library's threads inherit the mask */
+    return d->open(d);
+}
+
+static void serve(struct worker *w, int in, int out) {
+    struct device *d = w->device;
+    size_t i;
+    signal(SIGINT, SIG_IGN); /* the terminal sends it to the whole group; the parent decides */
+    signal(SIGTERM, SIG_DFL);
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (worker_open(d)) _exit(EXIT_FAILURE);
+    while (transfer(read, in, &i, sizeof i) == 0) {
+        struct row r;
+        bench_trial(d, &w->plan->trial[i], w->settings, &r);
+        if (transfer(write_some, out, &r, sizeof r)) break;
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+static int start(struct worker *w) {
+    int down[2] = {-1, -1}, up[2] = {-1, -1};
+    if (pipe(down) == 0 && pipe(up) == 0) {
+        fflush(NULL);
+        w->pid = fork();
+        if (w->pid == 0) {
+            close(down[1]);
+            close(up[0]);
+            serve(w, down[0], up[1]);
+        }
+    }
+    if (w->pid <= 0 || down[0] < 0 || up[0] < 0) {
+        fprintf(stderr, "roofline: cannot start a worker process: %s\n", strerror(errno));
+        w->pid = 0;
+    }
+    if (down[0] >= 0) close(down[0]);
+    if (up[1] >= 0) close(up[1]);
+    w->to = down[1];
+    w->from = up[0];
+    return w->pid > 0 ? 0 : -1;
+}
+
+/* Reaps the child; its end in words. */
+static void bury(struct worker *w, char *text, size_t size) {
+    int status = 0;
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "the worker was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "the worker ended with status %d", WEXITSTATUS(status));
+    close(w->to);
+    close(w->from);
+    w->pid = 0;
+    w->to = w->from = -1;
+}
+
+static void fail_row(struct worker *w, size_t i, const char *status, const char *reason,
+                     struct row *r) {
+    row_init(r);
+    trial_key(&w->plan->trial[i], w->device, r);
+    row_set_text(r->status, status);
+    row_set_text(r->reason, reason);
+}
+
+int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
+               struct row *r) {
+    char end[ROW_TEXT];
+    if (w->pid == 0 && start(w)) return -1;
+    const double deadline = os_now_s() + timeout_s;
+    bool lost = transfer(write_some, w->to, &i, sizeof i) != 0;
+    while (!lost) {
+        struct pollfd p = {.fd = w->from, .events = POLLIN};
+        const double left = deadline - os_now_s();
+        const int ready = poll(&p, 1, left > 0.1 ? 100 : left > 0 ? (int)(left * 1000) + 1 : 0);
+        if (*stop) {
+            worker_stop(w);
+            return 1;
+        }
+        if (ready > 0) {
+            if (transfer(read, w->from, r, sizeof *r) == 0) return 0;
+            lost = true;
+        } else if (os_now_s() >= deadline) {
+            kill(w->pid, SIGKILL);
+            bury(w, end, sizeof end);
+            snprintf(end, sizeof end, "no result within %.0f s; the worker was killed", timeout_s);
+            fail_row(w, i, "timeout", end, r);
+            return 0;
+        }
+    }
+    bury(w, end, sizeof end);
+    fail_row(w, i, "failed", end, r);
+    return 0;
+}
+
+void worker_stop(struct worker *w) {
+    char end[ROW_TEXT];
+    if (w->pid == 0) return;
+    kill(w->pid, SIGKILL);
+    bury(w, end, sizeof end);
+}
