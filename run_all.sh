@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --smoke | --full) effort=${1#--} ;;
     --out | --resume | --threads)
-        [ $# -ge 2 ] && [ -n "$2" ] || refuse "option '$1' needs a value"
+        [ -n "${2:-}" ] || refuse "option '$1' needs a value"
         case $1 in
         --threads) threads=$2 ;;
         --resume) out=$2 resume=1 ;;
@@ -80,7 +80,7 @@ mkdir -p "$out" 2>/dev/null || refuse "cannot write '$out'"
 on_interrupt() {
     trap - INT TERM
     printf '\nrun_all: interrupted; go on with: %q' "$0" >&2
-    [ $effort = default ] || printf ' --%s' $effort >&2
+    [ "$effort" = default ] || printf ' --%s' "$effort" >&2
     [ -z "$threads" ] || printf ' --threads %q' "$threads" >&2
     printf ' --resume %q\n' "$out" >&2
     exit 130
