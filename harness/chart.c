@@ -237,7 +237,7 @@ void chart_shape_text(const struct row *r, char *text, size_t size) {
             if (extent[i] <= 1) continue;
             extent_text(extent[i], one);
             used += (size_t)snprintf(text + used, used < size ? size - used : 0, "%s%s",
-                                     used ? " x " : "", one);
+                                     used ? "x" : "", one);
         }
     }
     if (*r->layout && strcmp(r->layout, "flat") != 0 && used < size)

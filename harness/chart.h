@@ -49,7 +49,7 @@ void chart_draw(struct chart_out *out, struct chart_vars *v, const char *script,
 /* "sample-cpu, 2 threads, 2026-11-29, abc1234"; threads 0: not said. */
 void chart_subtitle(const struct chart_run *run, int64_t threads, char *text, size_t size);
 void chart_shape_text(const struct row *r, char *text,
-                      size_t size); /* "2^26", "2048^3", "64 x 1024 nn" */
+                      size_t size); /* "2^26", "2048^3", "64x1024 nn" */
 
 /* The charts. 0, or -1 when their data could not be written. A chart that lacks rows is left out silently. */
 int chart_rooflines(struct chart_out *out, const struct chart_run *run);

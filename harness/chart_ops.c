@@ -29,6 +29,25 @@ static double cube_at(const struct op *op, enum dtype t, double ai) {
     return low < 1 << 20 ? (double)low : NAN;
 }
 
+/* What DRAM and the compute ceiling allow a cube of n; without ceilings one empty record. */
+static int write_cube_roof(struct chart_out *out, const char *name, const struct op *op,
+                           enum dtype t, const struct ceiling *roof, const struct ceiling *dram,
+                           double n_min, double n_max) {
+    enum { STEPS = 100 };
+    FILE *f = chart_data(out, name, "n,gflop_s,step");
+    if (!f) return -1;
+    for (int i = 0; i <= STEPS; i++) {
+        const double n = n_min * pow(n_max / n_min, (double)i / STEPS);
+        const int64_t whole = (int64_t)ceil(n);
+        const struct args a = {.s = {1, whole, whole, whole}, .alpha = 1};
+        const double intensity = op->flops(a.s) / op_bytes(op, t, &a);
+        chart_csv_number(f, (double)whole);
+        chart_csv_number(f, roof && dram ? fmin(roof->rate, dram->rate * intensity) : NAN);
+        chart_csv_end(f, i);
+    }
+    return chart_data_close(out, f, name);
+}
+
 static int by_size(const void *a, const void *b) {
     const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
     return (x->n > y->n) - (x->n < y->n);
@@ -36,7 +55,7 @@ static int by_size(const void *a, const void *b) {
 
 static int product(struct chart_out *out, const struct chart_run *run, const struct op *op,
                    enum dtype t) {
-    char series[MAX_SERIES][ROW_TEXT], name[64], subtitle[256];
+    char series[MAX_SERIES][ROW_TEXT], name[64], roof_name[80], subtitle[256];
     const struct row **row = calloc(run->bench.count + 1, sizeof *row);
     size_t rows = 0, kinds = 0, sizes = 0;
     int status = -1;
@@ -62,6 +81,7 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
         return 0;
     }
     snprintf(name, sizeof name, "%s_%s", op->name, dtypes[t].name);
+    snprintf(roof_name, sizeof roof_name, "%s_roof", name);
     FILE *f = chart_data(out, name, "op,impl,dtype,n,gflop_s,low,high,roof_fraction,series");
     if (!f) goto done;
     double top = 0;
@@ -95,11 +115,19 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
     chart_set_text(&v, "roof_text", "measured ceiling, %s: %.4g GFLOP/s", roof ? roof->impl : "",
                    roof ? roof->rate : NAN);
     const double kink = roof && dram ? cube_at(op, t, roof->rate / dram->rate) : NAN;
+    const double n_min = fmin((double)row[0]->n, isnan(kink) ? INFINITY : kink) / 1.4;
+    const double n_max = fmax((double)row[rows - 1]->n, isnan(kink) ? 0 : kink) * 1.2;
+    chart_set_data(&v, out, "roof_data", roof_name);
     chart_set_number(&v, "kink", kink);
     chart_set_text(&v, "kink_text", "kink predicted at n = %.0f", kink);
-    chart_set_number(&v, "n_min", (double)row[0]->n);
-    chart_set_number(&v, "n_max", (double)row[rows - 1]->n);
+    chart_set_number(&v, "n_min", n_min);
+    chart_set_number(&v, "n_max", n_max);
     chart_set_number(&v, "rate_max", fmax(top, roof ? roof->rate : 0));
+    if (write_cube_roof(out, roof_name, op, t, roof, dram, n_min, n_max)) {
+        fclose(v.f);
+        free(v.text);
+        goto done;
+    }
     chart_draw(out, &v, "product", name);
     status = 0;
 done:
@@ -206,6 +234,13 @@ static bool is_stream(const struct chart_run *run, const struct row *r, const ch
     return *r->bound ? strcmp(r->bound, "memory") == 0 : r->ai < 1;
 }
 
+/* DRAM bandwidth at the row's placement; NaN when it was not measured. */
+static double roof_of(const struct chart_run *run, const struct row *r) {
+    const struct ceiling *x = ceilings_bandwidth(&run->roofs, "DRAM", r->threads, r->placement);
+    if (!x) x = ceilings_bandwidth(&run->roofs, "DRAM", r->threads, NULL);
+    return x ? x->rate : NAN;
+}
+
 static const struct row *fastest_stream(const struct chart_run *run, const char *op,
                                         const char *dtype, size_t *first) {
     const struct row *found = NULL;
@@ -233,7 +268,11 @@ static int streams(struct chart_out *out, const struct chart_run *run, const cha
             return -1;
         const bool near = strcmp(r->placement, "near") == 0;
         chart_csv_text(f, r->op), chart_csv_text(f, r->impl), chart_csv_text(f, r->placement);
-        snprintf(text, sizeof text, "%.1f   %s", r->gbyte_s, r->impl);
+        const double share =
+            isfinite(r->roof_fraction) ? r->roof_fraction : r->gbyte_s / roof_of(run, r);
+        char percent[16] = "";
+        if (isfinite(share)) snprintf(percent, sizeof percent, "   %.0f %%", 100 * share);
+        snprintf(text, sizeof text, "%.1f%s   %s", r->gbyte_s, percent, r->impl);
         chart_csv_text(f, text);
         chart_csv_number(f, r->gbyte_s), chart_csv_number(f, r->bytes / r->ci_high_s / 1e9);
         chart_csv_number(f, r->bytes / r->ci_low_s / 1e9), chart_csv_number(f, near);
@@ -255,7 +294,10 @@ static int streams(struct chart_out *out, const struct chart_run *run, const cha
     }
     chart_subtitle(run, run->threads, subtitle, sizeof subtitle);
     chart_set_text(&v, "title_text", "Streams from DRAM, %s", dtype);
-    chart_set_text(&v, "subtitle_text", "%s; compulsory bytes / time", subtitle);
+    chart_set_text(
+        &v, "subtitle_text", "%s; compulsory bytes / time, share of the ceiling%s", subtitle,
+        near_bars && far_bars ? "; light: threads share a cache (near), dark: they do not (far)"
+                              : "");
     chart_set_data(&v, out, "streams_data", name);
     chart_set_number(&v, "bars", bars);
     chart_set_number(&v, "near_bars", near_bars);

@@ -72,7 +72,7 @@ int chart_bandwidth(struct chart_out *out, const struct chart_run *run) {
     const struct row *found[MAX_SERIES_POINTS + 1];
     const int64_t most = most_threads(&run->peaks);
     const int64_t threads[] = {1, most};
-    double least = INFINITY, largest = 0, top = 0;
+    double least = INFINITY, largest = 0, bottom = INFINITY, top = 0;
     char subtitle[256];
     struct chart_vars v;
     int levels = 0, series[2] = {0, 0};
@@ -95,6 +95,7 @@ int chart_bandwidth(struct chart_out *out, const struct chart_run *run) {
                 chart_csv_end(f, (int)threads[t]);
                 least = fmin(least, r->footprint_bytes),
                 largest = fmax(largest, r->footprint_bytes), top = fmax(top, r->gbyte_s);
+                bottom = fmin(bottom, r->gbyte_s);
             }
         }
     }
@@ -112,6 +113,7 @@ int chart_bandwidth(struct chart_out *out, const struct chart_run *run) {
     chart_set_number(&v, "one_thread", series[0] > 0);
     chart_set_number(&v, "bytes_min", least);
     chart_set_number(&v, "bytes_max", largest);
+    chart_set_number(&v, "rate_min", bottom);
     chart_set_number(&v, "rate_max", top);
     chart_draw(out, &v, "bandwidth", "bandwidth");
     return 0;

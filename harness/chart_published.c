@@ -33,7 +33,7 @@ static void add_op(struct group *group, size_t *count, double ai, const char *te
     if (at == MAX_GROUPS) return;
     if (at == *count) group[(*count)++] = (struct group){.ai = ai};
     const size_t used = strlen(group[at].ops);
-    snprintf(group[at].ops + used, WORDS - used, "%s%s", used ? ", " : "", text);
+    snprintf(group[at].ops + used, WORDS - used, "%s%s", used ? "; " : "", text);
 }
 
 static int by_intensity(const void *a, const void *b) {
@@ -92,7 +92,7 @@ static size_t line_length(const char *words, size_t limit) {
     if (length <= limit) return length;
     length = 0;
     for (size_t i = 0; words[i] && i <= limit; i++)
-        if (words[i] == ',') length = i + 1;
+        if (words[i] == ';') length = i + 1;
     return length ? length : limit;
 }
 

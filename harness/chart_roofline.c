@@ -62,7 +62,7 @@ static const struct row *next_shape(const struct chart_run *run, const char *dty
         const struct row *r = &run->bench.row[i];
         if (!is_candidate(run, r, dtype, op) || r->ai > limit) continue;
         if (!found || r->ai > octave * found->ai ||
-            (r->ai * octave > found->ai && r->footprint_bytes > found->footprint_bytes))
+            (r->ai * octave >= found->ai && r->footprint_bytes > found->footprint_bytes))
             found = r;
     }
     return found;
@@ -85,7 +85,8 @@ static size_t pick_points(const struct chart_run *run, const char *dtype, struct
                 (run->bench.row[i].flops > 0) != (pass == 0))
                 continue;
             double limit = INFINITY;
-            for (int shapes = 0; shapes < POINTS_AN_OP && count < MAX_POINTS; shapes++) {
+            for (int shapes = 0; shapes < (pass ? 1 : POINTS_AN_OP) && count < MAX_POINTS;
+                 shapes++) {
                 const struct row *shape = next_shape(run, dtype, op, limit);
                 if (!shape) break;
                 const struct row *r = fastest(run, shape, dtype);
@@ -131,7 +132,7 @@ static size_t memory_lines(const struct chart_run *run, struct line *line, size_
         if (!dram && x != ceilings_bandwidth(&run->roofs, x->name, run->threads, NULL)) continue;
         struct line l = {.memory = true, .measured = true, .best = dram, .rate = x->rate};
         l.colour = dram && strcmp(x->placement, "near") == 0 ? 0x777777 : level_colour(x->name);
-        snprintf(l.label, sizeof l.label, "%s%s%s, %s: %.4g GB/s", x->name,
+        snprintf(l.label, sizeof l.label, "%s%s%s %s: %.4g GB/s", x->name,
                  *x->placement && dram ? " " : "", dram ? x->placement : "", x->pattern, x->rate);
         count = add_line(line, count, l);
     }
@@ -172,7 +173,7 @@ static size_t published_lines(const struct chart_run *run, const char *dtype, st
         const char *label;
         size_t field;
         bool memory;
-    } source[] = {{"published, dense: %.4g GFLOP/s", offsetof(struct row, spec_gflop_s), false},
+    } source[] = {{"published dense peak: %.4g GFLOP/s", offsetof(struct row, spec_gflop_s), false},
                   {"published: %.4g GB/s", offsetof(struct row, spec_gbyte_s), true},
                   {"FLOPs a cycle x measured clock: %.4g GFLOP/s",
                    offsetof(struct row, clock_gflop_s), false}};
@@ -184,6 +185,14 @@ static size_t published_lines(const struct chart_run *run, const char *dtype, st
         count = add_line(line, count, l);
     }
     return count;
+}
+
+/* Bandwidths, then measured rates, then published ones; the highest first. */
+static int by_rank(const void *a, const void *b) {
+    const struct line *x = a, *y = b;
+    if (x->measured != y->measured) return x->measured ? -1 : 1;
+    if (x->memory != y->memory) return x->memory ? -1 : 1;
+    return (x->rate < y->rate) - (x->rate > y->rate);
 }
 
 /* ---- geometry ---- */
@@ -248,8 +257,8 @@ static int write_lines(struct chart_out *out, const char *name, const struct cha
                                  x1,
                                  l->memory ? x1 * l->rate : l->rate,
                                  chart_x_at(a, 12),
-                                 chart_x_at(a, 46),
-                                 chart_x_at(a, 54),
+                                 chart_x_at(a, 60),
+                                 chart_x_at(a, 68),
                                  legend_y,
                                  l->memory,
                                  l->measured,
@@ -320,6 +329,7 @@ static int roofline(struct chart_out *out, const struct chart_run *run, const ch
     const size_t points = pick_points(run, dtype, point, &with_flops);
     lines = published_lines(run, dtype, line, compute_lines(run, dtype, line, lines));
     if (with_flops == 0) return 0;
+    qsort(line, lines, sizeof *line, by_rank);
     const struct chart_axes a = axes_for(point, with_flops, line, lines);
     snprintf(name, sizeof name, "roofline_%s", dtype);
     if (write_lines(out, name, &a, line, lines) ||
@@ -374,6 +384,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     }
     first[DTYPE_COUNT] = count;
     if (count == 0) return 0;
+    qsort(line, lines, sizeof *line, by_rank);
     const struct chart_axes a = axes_for(all, count, line, lines);
     FILE *f =
         chart_data(out, "roofline_all_points", "op,impl,dtype,shape,ai,gflop_s,share,colour,above");

@@ -7,7 +7,8 @@ set logscale x 2
 set logscale y 10
 set datafile missing NaN
 set xrange [bytes_min / 1.3 : bytes_max * 1.3]
-set yrange [1 < 2 ? 10 ** floor(log10(rate_max) - 1.9) : 1 : 10 ** ceil(log10(rate_max) * 1.0001)]
+top = 10 ** ceil(log10(rate_max * 1.4))
+set yrange [10 ** floor(log10(rate_min / 1.1)):top]
 unset xtics
 set xtics nomirror
 do for [power = 8:44:2] {
@@ -26,7 +27,6 @@ array hue[4] = [blue, vermilion, green, purple]
 array shape[4] = [7, 5, 9, 13]
 patterns = 'read write copy triad'
 all = sprintf('%d threads', all_threads)
-top = 10 ** ceil(log10(rate_max) * 1.0001)
 plot levels_data using (column("first_bytes")):(top / 1.12):(column("last_bytes") - column("first_bytes")):(0) with vectors heads size graph 0.006, 90 lw 1.5 lc rgb 0x777777 notitle, \
      levels_data using (column("middle_bytes")):(top / 1.3):(strcol("level")) with labels center font ',13' textcolor rgb 0x555555 notitle, \
      for [i = 1:(all_threads > 0 ? 4 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), all_threads)) \

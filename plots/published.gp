@@ -46,19 +46,19 @@ size = rows <= 38 ? ',12' : (rows <= 50 ? ',10' : ',8')
 at(line) = 1 - (line + 2) * pitch
 below(line) = at(line + gpus + 2)
 set label 1 'data sheet' at 0.06, at(-1) left font size textcolor rgb 0x555555
-set label 2 'TFLOP/s' at 0.62, at(-1) right font size textcolor rgb 0x555555
-set label 3 'TB/s' at 0.78, at(-1) right font size textcolor rgb 0x555555
-set label 4 'FLOP/byte' at 1, at(-1) right font size textcolor rgb 0x555555
+set label 2 'TFLOP/s' at 0.6, at(-1) right font size textcolor rgb 0x555555
+set label 3 'TB/s' at 0.73, at(-1) right font size textcolor rgb 0x555555
+set label 4 'kink, FLOP/byte' at 1, at(-1) right font size textcolor rgb 0x555555
 set label 5 'operation' at 0.06, below(-1) left font size textcolor rgb 0x555555
-set label 6 'FLOP/byte' at 0.8, below(-1) right font size textcolor rgb 0x555555
-set label 7 'MFU <= (H100)' at 1, below(-1) right font size textcolor rgb 0x555555
+set label 6 'FLOP/byte' at 0.76, below(-1) right font size textcolor rgb 0x555555
+set label 7 'H100 MFU <=' at 1, below(-1) right font size textcolor rgb 0x555555
 plot for [i = 1:4] roofs_data using (0.025):(int(column("gpu_index")) == i - 1 ? at(column("gpu_index")) : NaN) with points pt shape[i] ps 1.6 lc rgb hue[i], \
      roofs_data using (0.06):(at(column("gpu_index"))):(strcol("gpu")) with labels left font size textcolor rgb dark, \
-     roofs_data using (0.62):(at(column("gpu_index"))):(strcol("peak")) with labels right font size textcolor rgb dark, \
-     roofs_data using (0.78):(at(column("gpu_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \
+     roofs_data using (0.6):(at(column("gpu_index"))):(strcol("peak")) with labels right font size textcolor rgb dark, \
+     roofs_data using (0.73):(at(column("gpu_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \
      roofs_data using (1):(at(column("gpu_index"))):(strcol("intensity")) with labels right font size textcolor rgb dark, \
      key_data using (0.04):(below(column("line"))):(strcol("number")) with labels right font size textcolor rgb dark, \
      key_data using (0.06):(below(column("line"))):(strcol("operations")) with labels left font size textcolor rgb dark, \
-     key_data using (0.8):(below(column("line"))):(strcol("intensity")) with labels right font size textcolor rgb dark, \
+     key_data using (0.76):(below(column("line"))):(strcol("intensity")) with labels right font size textcolor rgb dark, \
      key_data using (1):(below(column("line"))):(strcol("mfu")) with labels right font size textcolor rgb dark
 unset multiplot

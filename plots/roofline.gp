@@ -14,15 +14,17 @@ set xlabel 'arithmetic intensity, FLOP/byte'
 set ylabel 'GFLOP/s' offset 1
 unset key
 is(name, value) = column(name) == value
-plot roofs_data using (column("ai_0")):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(is("measured", 1) && is("best", 0) ? column("colour") : NaN) \
+line(measured, best) = is("measured", measured) && (best < 0 || is("best", best)) ? column("ai_0") : NaN
+legend(measured) = is("measured", measured) ? column("legend_ai_0") : NaN
+plot roofs_data using (line(1, 0)):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(column("colour")) \
          with vectors nohead lw 2 lc rgb variable, \
-     roofs_data using (column("ai_0")):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(is("measured", 1) && is("best", 1) ? column("colour") : NaN) \
+     roofs_data using (line(1, 1)):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(column("colour")) \
          with vectors nohead lw 3.5 lc rgb variable, \
-     roofs_data using (column("ai_0")):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(is("measured", 0) ? column("colour") : NaN) \
+     roofs_data using (line(0, -1)):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(column("colour")) \
          with vectors nohead lw 2.5 dt 2 lc rgb variable, \
-     roofs_data using (column("legend_ai_0")):(column("legend_gflop")):(column("legend_ai_1") - column("legend_ai_0")):(0):(is("measured", 1) ? column("colour") : NaN) \
+     roofs_data using (legend(1)):(column("legend_gflop")):(column("legend_ai_1") - column("legend_ai_0")):(0):(column("colour")) \
          with vectors nohead lw 3 lc rgb variable, \
-     roofs_data using (column("legend_ai_0")):(column("legend_gflop")):(column("legend_ai_1") - column("legend_ai_0")):(0):(is("measured", 0) ? column("colour") : NaN) \
+     roofs_data using (legend(0)):(column("legend_gflop")):(column("legend_ai_1") - column("legend_ai_0")):(0):(column("colour")) \
          with vectors nohead lw 3 dt 2 lc rgb variable, \
      roofs_data using (column("legend_text_ai")):(column("legend_gflop")):(strcol("label")) with labels left font ',11' textcolor rgb dark, \
      points_data using (column("ai")):(column("gflop_s")):(column("mark_ai") - column("ai")):(column("mark_gflop_s") - column("gflop_s")) with vectors nohead lw 1 lc rgb 0x777777, \
@@ -64,7 +66,7 @@ if (without_flops > 0) {
     set label 9 'of roof' at 1, at(points + 1) right font size textcolor rgb 0x555555
 }
 if (above > 0) {
-    set label 10 sprintf('%d above the measured roof: a cache, another placement, or a roof too low', above) \
+    set label 10 sprintf('%d above the roof: cached data, or a roof too low', above) \
         at 0.05, at(rows - 1) left font size textcolor rgb vermilion
 }
 ink(a) = a == 1 ? vermilion : dark

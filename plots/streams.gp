@@ -1,9 +1,10 @@
 # streams.gp - GB/s of memory-bound operations at their DRAM size, against the measured DRAM ceiling.
 set lmargin at screen 0.14
-set rmargin at screen 0.97
+set rmargin at screen 0.78
 set bmargin at screen 80.0 / canvas_y
 set tmargin at screen 1 - 120.0 / canvas_y
-set xrange [0:rate_max * 1.22]
+right_edge = rate_max * 1.08
+set xrange [0:right_edge]
 set yrange [bars - 0.4:-0.6]
 unset grid
 set grid xtics lc rgb 0xdddddd lw 1 lt 1
@@ -28,4 +29,4 @@ hue(n) = n == 1 ? sky : blue
 plot streams_data using (column("gbyte_s") / 2):(column("bar")):(0):(column("gbyte_s")):(column("bar") - 0.36):(column("bar") + 0.36):(hue(column("near"))):ytic(strcol("op")) \
          with boxxyerror lc rgb variable, \
      streams_data using (column("gbyte_s")):(column("bar")):(column("low")):(column("high")) with xerrorbars pt 0 lw 1.5 lc rgb dark, \
-     streams_data using (column("high") + rate_max * 0.008):(column("bar")):(strcol("value")) with labels left font ',11' textcolor rgb dark
+     streams_data using (right_edge):(column("bar")):(strcol("value")) with labels left offset 1, 0 font ',11' textcolor rgb dark

@@ -21,8 +21,8 @@ set border lc rgb dark lw 1.2
 set tics textcolor rgb dark
 set grid xtics ytics lc rgb 0xdddddd lw 1 lt 1
 set key noenhanced textcolor rgb dark samplen 2.5 spacing 1.25
-set style fill solid 0.9 noborder
+set style fill solid 1 noborder
 
 # Title and what it was measured on, at the upper left.
-set label 1001 title_text at screen 0.02, screen 0.972 left font ',19' textcolor rgb 0x000000
-set label 1002 subtitle_text at screen 0.02, screen 0.937 left font ',12' textcolor rgb 0x555555
+set label 1001 title_text at screen 0.02, screen 1 - 30.0 / canvas_y left font ',19' textcolor rgb 0x000000
+set label 1002 subtitle_text at screen 0.02, screen 1 - 64.0 / canvas_y left font ',12' textcolor rgb 0x555555
