@@ -30,6 +30,6 @@ all = sprintf('%d threads', all_threads)
 plot levels_data using (column("first_bytes")):(top / 1.12):(column("last_bytes") - column("first_bytes")):(0) with vectors heads size graph 0.006, 90 lw 1.5 lc rgb 0x777777 notitle, \
      levels_data using (column("middle_bytes")):(top / 1.3):(strcol("level")) with labels center font ',13' textcolor rgb 0x555555 notitle, \
      for [i = 1:(all_threads > 0 ? 4 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), all_threads)) \
-         with linespoints lw 2.5 pt shape[i] ps 1.1 lc rgb hue[i] title sprintf('%s, %s', word(patterns, i), all), \
+         with linespoints lw 2.5 pt shape[i] ps 1.1 * dot lc rgb hue[i] title sprintf('%s, %s', word(patterns, i), all), \
      for [i = 1:(one_thread ? 4 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), 1)) \
-         with linespoints lw 1.8 dt 2 pt shape[i] ps 0.8 lc rgb hue[i] title sprintf('%s, 1 thread', word(patterns, i))
+         with linespoints lw 1.8 dt 2 pt shape[i] ps 0.8 * dot lc rgb hue[i] title sprintf('%s, 1 thread', word(patterns, i))

@@ -14,5 +14,5 @@ set key bottom right font ',12'
 hue(p) = p == 1 ? blue : 0xcccccc
 plot ladder_data using (column("gflop_s") / 2):(column("position")):(0):(column("gflop_s")):(column("position") - 0.36):(column("position") + 0.36):(hue(column("proven"))):ytic(strcol("label")) \
          with boxxyerror lc rgb variable title sprintf('%d thread%s', threads, threads == 1 ? '' : 's'), \
-     ladder_data using (column("one_thread_gflop_s")):(column("position")) with points pt 13 ps 1.8 lc rgb orange title (threads > 1 ? '1 thread' : ''), \
+     ladder_data using (column("one_thread_gflop_s")):(column("position")) with points pt 13 ps 1.8 * dot lc rgb orange title (threads > 1 ? '1 thread' : ''), \
      ladder_data using (column("gflop_s") + rate_max * 0.008):(column("position")):(strcol("value")) with labels left font ',11' textcolor rgb dark notitle

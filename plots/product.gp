@@ -24,5 +24,5 @@ pick(s) = column("series") == s ? column("n") : NaN
 plot for [s = 0:series_count - 1] product_data using (pick(s)):(column("gflop_s")):(column("low")):(column("high")) \
          with yerrorbars pt 0 lw 1.5 lc rgb hue[int(s) % 8 + 1] notitle, \
      for [s = 0:series_count - 1] product_data using (pick(s)):(column("gflop_s")) \
-         with linespoints lw 2.5 pt shape[int(s) % 8 + 1] ps 1.3 lc rgb hue[int(s) % 8 + 1] title value(sprintf('series_%d', s)), \
+         with linespoints lw 2.5 pt shape[int(s) % 8 + 1] ps 1.3 * dot lc rgb hue[int(s) % 8 + 1] title value(sprintf('series_%d', s)), \
      roof_data using (column("n")):(column("gflop_s")) with lines lw 2 dt 2 lc rgb 0x000000 title (kink == kink ? 'roof, operands in DRAM' : '')

@@ -21,9 +21,9 @@ slope(i) = column("tflop_s") / column("ai_kink")
 plot points_data using (column("ai")):(y_min):(0):(column("b200_tflop_s") - y_min) with vectors nohead lw 1 dt 3 lc rgb 0x999999, \
      roofs_data using (x_min):(slope(0) * x_min):(column("ai_kink") - x_min):(column("tflop_s") - slope(0) * x_min):(ink(column("gpu_index"))) with vectors nohead lw 3 lc rgb variable, \
      roofs_data using (column("ai_kink")):(column("tflop_s")):(x_max - column("ai_kink")):(0):(ink(column("gpu_index"))) with vectors nohead lw 3 lc rgb variable, \
-     for [i = 1:4] points_data using (column("ai")):(column(word(names, i))) with points pt shape[i] ps 1.2 lc rgb hue[i], \
+     for [i = 1:4] points_data using (column("ai")):(column(word(names, i))) with points pt shape[i] ps 1.2 * dot lc rgb hue[i], \
      points_data using (column("ai")):(y_min):(column("mark_ai") - column("ai")):(column("mark_tflop_s") - y_min) with vectors nohead lw 1 lc rgb 0x777777, \
-     points_data using (column("mark_ai")):(column("mark_tflop_s")) with points pt 7 ps 2.9 lc rgb 0x555555, \
+     points_data using (column("mark_ai")):(column("mark_tflop_s")) with points pt 7 ps 2.9 * dot lc rgb 0x555555, \
      points_data using (column("mark_ai")):(column("mark_tflop_s")):(strcol("number")) with labels font ',10' textcolor rgb 0xffffff
 
 unset label 1001
@@ -52,7 +52,7 @@ set label 4 'kink, FLOP/byte' at 1, at(-1) right font size textcolor rgb 0x55555
 set label 5 'operation' at 0.06, below(-1) left font size textcolor rgb 0x555555
 set label 6 'FLOP/byte' at 0.76, below(-1) right font size textcolor rgb 0x555555
 set label 7 'H100 MFU <=' at 1, below(-1) right font size textcolor rgb 0x555555
-plot for [i = 1:4] roofs_data using (0.025):(int(column("gpu_index")) == i - 1 ? at(column("gpu_index")) : NaN) with points pt shape[i] ps 1.6 lc rgb hue[i], \
+plot for [i = 1:4] roofs_data using (0.025):(int(column("gpu_index")) == i - 1 ? at(column("gpu_index")) : NaN) with points pt shape[i] ps 1.6 * dot lc rgb hue[i], \
      roofs_data using (0.06):(at(column("gpu_index"))):(strcol("gpu")) with labels left font size textcolor rgb dark, \
      roofs_data using (0.6):(at(column("gpu_index"))):(strcol("peak")) with labels right font size textcolor rgb dark, \
      roofs_data using (0.73):(at(column("gpu_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \

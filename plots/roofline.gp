@@ -28,11 +28,11 @@ plot roofs_data using (line(1, 0)):(column("gflop_0")):(column("ai_1") - column(
          with vectors nohead lw 3 dt 2 lc rgb variable, \
      roofs_data using (column("legend_text_ai")):(column("legend_gflop")):(strcol("label")) with labels left font ',11' textcolor rgb dark, \
      points_data using (column("ai")):(column("gflop_s")):(column("mark_ai") - column("ai")):(column("mark_gflop_s") - column("gflop_s")) with vectors nohead lw 1 lc rgb 0x777777, \
-     points_data using (column("ai")):(column("gflop_s")) with points pt 7 ps 0.6 lc rgb dark, \
-     points_data using (column("mark_ai")):(is("above", 0) ? column("mark_gflop_s") : NaN) with points pt 7 ps 2.7 lc rgb blue, \
+     points_data using (column("ai")):(column("gflop_s")) with points pt 7 ps 0.6 * dot lc rgb dark, \
+     points_data using (column("mark_ai")):(is("above", 0) ? column("mark_gflop_s") : NaN) with points pt 7 ps 2.7 * dot lc rgb blue, \
      points_data using (column("mark_ai")):(is("above", 0) ? column("mark_gflop_s") : NaN):(strcol("number")) with labels font ',9' textcolor rgb 0xffffff, \
-     points_data using (column("mark_ai")):(is("above", 1) ? column("mark_gflop_s") : NaN) with points pt 7 ps 2.7 lc rgb 0xffffff, \
-     points_data using (column("mark_ai")):(is("above", 1) ? column("mark_gflop_s") : NaN) with points pt 6 ps 2.7 lw 2 lc rgb vermilion, \
+     points_data using (column("mark_ai")):(is("above", 1) ? column("mark_gflop_s") : NaN) with points pt 7 ps 2.7 * dot lc rgb 0xffffff, \
+     points_data using (column("mark_ai")):(is("above", 1) ? column("mark_gflop_s") : NaN) with points pt 6 ps 2.7 * dot lw 2 lc rgb vermilion, \
      points_data using (column("mark_ai")):(is("above", 1) ? column("mark_gflop_s") : NaN):(strcol("number")) with labels font ',9' textcolor rgb vermilion
 
 # The table.

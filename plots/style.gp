@@ -15,6 +15,7 @@ if (format eq 'svg') {
     }
 }
 set output output_file
+dot = format eq 'svg' ? 0.72 : 1   # a point size of 1 is larger in SVG
 orange = 0xe69f00; sky = 0x56b4e9; green = 0x009e73; yellow = 0xf0e442
 blue = 0x0072b2; vermilion = 0xd55e00; purple = 0xcc79a7; grey = 0x999999; dark = 0x333333
 set border lc rgb dark lw 1.2
