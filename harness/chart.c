@@ -156,6 +156,15 @@ static void last_words(FILE *log, char *words, size_t size) {
     }
 }
 
+/* gnuplot only warns of a column that a script asks for and the data lack. */
+static bool lacks_column(FILE *log) {
+    char line[512];
+    rewind(log);
+    while (fgets(line, sizeof line, log))
+        if (strstr(line, "no column with header")) return true;
+    return false;
+}
+
 static void draw(struct chart_out *out, const char *vars, const char *script, const char *name,
                  const char *format) {
     char path[4096], partial[4160], words[512];
@@ -183,7 +192,7 @@ static void draw(struct chart_out *out, const char *vars, const char *script, co
         out->no_gnuplot = true;
         fprintf(stderr, "roofline: no gnuplot here, so no charts; their data are in %s/data\n",
                 out->dir);
-    } else if (status != 0 || stat(partial, &st) != 0 || st.st_size == 0) {
+    } else if (status != 0 || stat(partial, &st) != 0 || st.st_size == 0 || lacks_column(log)) {
         out->failed = true;
         last_words(log, words, sizeof words);
         fprintf(stderr, "roofline: gnuplot could not draw %s: %s\n", path, words);

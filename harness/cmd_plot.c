@@ -162,11 +162,20 @@ static int load(const char *dir, struct chart_run *run) {
     return 0;
 }
 
+static bool any_proven(const struct ceilings *c) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->ceiling[i].proven) return true;
+    return false;
+}
+
 static int draw_run(struct chart_out *out, const struct chart_run *run) {
     if (!run->bench.count)
         fprintf(stderr, "roofline: no bench.csv: only the charts of ceilings are drawn\n");
     if (!run->peaks.count)
         fprintf(stderr, "roofline: no peaks.csv: charts without ceilings, and no rooflines\n");
+    if (run->peaks.count && !any_proven(&run->roofs))
+        fprintf(stderr, "roofline: no ceiling of peaks.csv is proven (was the machine busy?): the "
+                        "charts have no roofs\n");
     if (run->bench.count && run->peaks.count && chart_rooflines(out, run)) return -1;
     if (chart_bandwidth(out, run) || chart_ladder(out, run)) return -1;
     return chart_products(out, run) || chart_vendors(out, run) || chart_streams(out, run) ? -1 : 0;
@@ -207,6 +216,7 @@ int cmd_plot(int argc, char **argv) {
     }
     if (optind < argc) dir = argv[optind++];
     if (optind < argc) return usage_error("one folder, please; what is", argv[optind]);
+    if (specs && dir) return usage_error("--specs needs no folder such as", dir);
     if (specs ? !target : !dir)
         return usage_error(specs ? "--specs needs -o OUT" : "no folder given", NULL);
     if (target && !*target) return usage_error("an empty OUT", NULL);

@@ -41,6 +41,7 @@ expect 2 1 "$roofline" plot --specs
 expect 2 1 "$roofline" plot "$sample" more
 expect 2 1 "$roofline" plot "$sample" --format pdf
 expect 2 1 "$roofline" plot "$sample" --format ''
+expect 2 1 "$roofline" plot --specs "$sample" -o "$work/x"
 expect 2 1 "$roofline" plot --frobnicate
 expect 2 1 "$roofline" plot "$work/nowhere"
 expect 2 1 "$roofline" plot "$work"
