@@ -1,4 +1,5 @@
-/* vec_exp.h - e^x for any x, within 1 ulp in fp32 and in fp64 (measured by tests/unit_kernels_math.c).
+/* vec_exp.h - e^x for any x. Errors seen by tests/unit_kernels_math.c, in ulp: fp32 0.85 with fused
+ * multiply-adds, 1.2 without; fp64 1.0 and 1.3.
  *
  * x = n ln 2 + r, |r| <= ln(2)/2, ln 2 in two parts of which the first times n is exact; e^r by a minimax polynomial
  * (relative error 3e-9 and 3e-17); times 2^n in two factors, so that subnormal results round once and large n overflow
