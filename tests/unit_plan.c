@@ -47,13 +47,13 @@ static void selections(struct device *d) {
                           .impl = "portable",
                           .shape = "1000,100000000",
                           .effort = EFFORT_default};
-    CHECK(plan_build(d, &s, &p) == 0, \"accepted\");
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
     CHECK(p.count == 2, "%zu trials, want 2", p.count);
     CHECK(!p.trial[0].cold && p.trial[1].cold, "auto: large problems run cold, small ones warm");
     CHECK(p.trial[0].problem.threads == d->max_threads, "all threads by default");
     free(p.trial);
     s.cache = CACHE_both;
-    CHECK(plan_build(d, &s, &p) == 0, \"accepted\");
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
     CHECK(p.count == 4, "%zu trials, want 4", p.count);
     free(p.trial);
 
@@ -76,9 +76,8 @@ static void selections(struct device *d) {
                            .shape = "8x8x8",
                            .effort = EFFORT_full,
                            .threads = "1"};
-    CHECK(plan_build(d, &s, &p) == 0, \"accepted\");
-    CHECK(p.count == 3, "%zu trials, want the three layouts",
-          p.count);
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
+    CHECK(p.count == 3, "%zu trials, want the three layouts", p.count);
     free(p.trial);
 
     static const struct selection wrong[] = {
@@ -103,7 +102,7 @@ static void resuming(struct device *d) {
     struct row done[2];
     const struct selection s = {
         .op = "copy", .dtype = "fp32", .impl = "portable", .shape = "16,32,48,64"};
-    CHECK(plan_build(d, &s, &p) == 0, \"accepted\");
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
     CHECK(p.count == 4, "%zu", p.count);
     for (int i = 0; i < 2; i++) {
         row_init(&done[i]);
