@@ -1,6 +1,7 @@
 /* unit_matmul.c - every row of matmul and bmm that this machine can run, against sums in long double: sizes around
  * every tile edge, all layouts, alpha and beta, NaN in C where it must not be read, guard bands that must stay. */
 #include "../kernels/numerics.h"
+#include "../kernels/vendor/vendor.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -215,6 +216,7 @@ static void check_dtype(enum op_id op, enum dtype t, const char *only, struct ta
 /* An argument restricts the test to implementations of that name. */
 int main(int argc, char **argv) {
     int wrong = 0, runs = 0;
+    vendor_open();
     for (int op = 0; op < OP_COUNT; op++)
         for (int t = 0; t < DTYPE_COUNT; t++) {
             if ((op != OP_matmul && op != OP_bmm) || t == DT_tf32) continue;
