@@ -38,11 +38,13 @@ static inline float bf16_to_float(uint16_t h) { return float_of_bits((uint32_t)h
 
 static inline uint16_t bf16_of_float(float f) {
     const uint32_t bits = bits_of_float(f);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40); /* quiet NaN */
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    const uint32_t quiet_nan = bits >> 16 | 0x40,
+                   rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
 }
 
 /* ---- small formats, by one rule: EXP exponent bits, MAN fraction bits ----
+ * Every case is computed and the right one picked at the end, so that compilers can vectorise the loops around.
  * A subnormal or normal pattern is re-based to fp32 by an exact multiplication with a power of two; the way back
  * adds half a unit in the last place (less one, plus the last bit kept) and lets carries run into the exponent. */
 
@@ -57,42 +59,44 @@ static inline uint32_t small_of_float(uint32_t magnitude_bits, int exp_bits, int
     const int bias = (1 << (exp_bits - 1)) - 1;
     const int drop = 23 - man_bits;
     const uint32_t smallest_normal = (uint32_t)(127 - bias + 1) << 23;
-    if (magnitude_bits < smallest_normal) {
-        /* adding 2^k puts the last subnormal bit at the last place of the sum, and the FPU rounds */
-        const float anchor = float_of_bits((uint32_t)(127 - bias + 1 + drop) << 23);
-        return bits_of_float(float_of_bits(magnitude_bits) + anchor) - bits_of_float(anchor);
-    }
+    /* adding 2^k puts the last subnormal bit at the last place of the sum, and the FPU rounds */
+    const float anchor = float_of_bits((uint32_t)(127 - bias + 1 + drop) << 23);
+    const uint32_t subnormal =
+        bits_of_float(float_of_bits(magnitude_bits) + anchor) - bits_of_float(anchor);
     const uint32_t rounded =
         magnitude_bits + ((1u << (drop - 1)) - 1) + (magnitude_bits >> drop & 1);
-    return (rounded >> drop) - ((uint32_t)(127 - bias) << man_bits);
+    const uint32_t normal = (rounded >> drop) - ((uint32_t)(127 - bias) << man_bits);
+    return magnitude_bits < smallest_normal ? subnormal : normal;
 }
 
 static inline float fp16_to_float(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fffu;
-    if (magnitude >= 0x7c00) return float_of_bits(sign | 0x7f800000u | (magnitude & 0x3ff) << 13);
-    return float_of_bits(sign | bits_of_float(small_to_float(magnitude, 5, 10)));
+    const uint32_t finite = bits_of_float(small_to_float(magnitude, 5, 10));
+    const uint32_t special = 0x7f800000u | (magnitude & 0x3ff) << 13;
+    return float_of_bits(sign | (magnitude >= 0x7c00 ? special : finite));
 }
 
 static inline uint16_t fp16_of_float(float f) {
     const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
                    sign = bits >> 16 & 0x8000;
-    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
-    const uint32_t pattern = small_of_float(magnitude, 5, 10);
-    return (uint16_t)(sign | (pattern > 0x7c00 ? 0x7c00 : pattern));
+    const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff),
+                   pattern = small_of_float(magnitude, 5, 10);
+    const uint32_t number = pattern > 0x7c00 ? 0x7c00 : pattern;
+    return (uint16_t)(sign | (magnitude > 0x7f800000u ? nan : number));
 }
 
 static inline float e4m3_to_float(uint8_t v) {
     const uint32_t sign = (uint32_t)(v & 0x80) << 24, magnitude = v & 0x7fu;
-    if (magnitude == 0x7f) return float_of_bits(sign | 0x7fc00000u);
-    return float_of_bits(sign | bits_of_float(small_to_float(magnitude, 4, 3)));
+    const uint32_t finite = bits_of_float(small_to_float(magnitude, 4, 3));
+    return float_of_bits(sign | (magnitude == 0x7f ? 0x7fc00000u : finite));
 }
 
 static inline uint8_t e4m3_of_float(float f) {
     const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
                    sign = bits >> 24 & 0x80;
-    if (magnitude > 0x7f800000u) return (uint8_t)(sign | 0x7f);
-    const uint32_t pattern = small_of_float(magnitude, 4, 3);
-    return (uint8_t)(sign | (pattern > 0x7e ? 0x7e : pattern));
+    const uint32_t pattern = small_of_float(magnitude, 4, 3),
+                   number = pattern > 0x7e ? 0x7e : pattern;
+    return (uint8_t)(sign | (magnitude > 0x7f800000u ? 0x7f : number));
 }
 
 static inline float e5m2_to_float(uint8_t v) { return fp16_to_float((uint16_t)(v << 8)); }
@@ -100,9 +104,9 @@ static inline float e5m2_to_float(uint8_t v) { return fp16_to_float((uint16_t)(v
 static inline uint8_t e5m2_of_float(float f) {
     const uint32_t bits = bits_of_float(f), magnitude = bits & 0x7fffffffu,
                    sign = bits >> 24 & 0x80;
-    if (magnitude > 0x7f800000u) return (uint8_t)(sign | 0x7e | (magnitude >> 21 & 0x3));
-    const uint32_t pattern = small_of_float(magnitude, 5, 2);
-    return (uint8_t)(sign | (pattern > 0x7b ? 0x7b : pattern));
+    const uint32_t nan = 0x7e | (magnitude >> 21 & 0x3), pattern = small_of_float(magnitude, 5, 2);
+    const uint32_t number = pattern > 0x7b ? 0x7b : pattern;
+    return (uint8_t)(sign | (magnitude > 0x7f800000u ? nan : number));
 }
 
 static inline float e2m1_to_float(uint8_t code) {

@@ -1,5 +1,5 @@
-/* elementwise.c - y[n] from x[n], one pass over contiguous vectors, in plain C. */
-#include "../numerics.h"
+/* elementwise.c - z[i] = f(x[i], y[i]): one pass over contiguous vectors, in plain C. */
+#include "vec.h"
 #include "parallel.h"
 
 #define BODY "elementwise.inc"
@@ -7,6 +7,8 @@
 
 extern const struct impl elementwise_cpu[];
 const struct impl elementwise_cpu[] = {
-    ROWS_OF_EACH_DTYPE(copy, "portable", copy, NULL, NULL),
+#define NAME    "portable"
+#define REFUSES NULL
+#include "elementwise_rows.inc"
     {.run = NULL},
 };

@@ -1,0 +1,16 @@
+/* casts.c - between fp32 and every other dtype, rounding to nearest even, in plain C. */
+#include "vec.h"
+#include "parallel.h"
+
+#define NOT_FP32
+#define BODY "casts.inc"
+#include "each_dtype.inc"
+#include "casts_nvfp4.inc"
+
+extern const struct impl casts_cpu[];
+const struct impl casts_cpu[] = {
+#define NAME    "portable"
+#define REFUSES NULL
+#include "casts_rows.inc"
+    {.run = NULL},
+};

@@ -1,0 +1,13 @@
+/* reduce.c - dot, sum, mean, max of vectors, in plain C. */
+#include "vec.h"
+#include "parallel.h"
+
+#include "reduce_all.inc"
+
+extern const struct impl reduce_cpu[];
+const struct impl reduce_cpu[] = {
+#define NAME    "portable"
+#define REFUSES NULL
+#include "reduce_rows.inc"
+    {.run = NULL},
+};

@@ -1,0 +1,64 @@
+/* vec_common.h - what every width of vec.h has in common: short names, partial vectors, nvfp4 views, exp.
+ * Bodies are included by way of each_dtype.inc, which sets T ACC FN AFN; the names below follow. */
+#ifndef VEC_COMMON_H
+#define VEC_COMMON_H
+
+#define V          AFN(vec)
+#define LANES      AFN(lanes)
+#define SPLAT      AFN(splat)
+#define MADD       AFN(madd)
+#define LARGER     AFN(larger)
+#define SMALLER    AFN(smaller)
+#define ROOT       AFN(root)
+#define EXP        AFN(exp_of)
+#define SUM_LANES  AFN(sum_lanes)
+#define MAX_LANES  AFN(max_lanes)
+#define IN         FN(in)
+#define VIEW       FN(view)
+#define LOAD       FN(load)
+#define LOAD_PART  FN(load_part)
+#define STORE_PART FN(store_part)
+#ifdef STREAMING
+#define STORE     FN(stream)
+#define TO_FLOAT  AFN(stream_float)
+#define RAW_STORE raw_stream
+#else
+#define STORE     FN(store)
+#define TO_FLOAT  AFN(to_float)
+#define RAW_STORE raw_store
+#endif
+
+/* Non-temporal stores write past the caches; bodies that stream end with a fence. */
+#ifdef STREAMING
+#define END_OF_STORES _mm_sfence()
+#else
+#define END_OF_STORES (void)0
+#endif
+
+/* An input operand: a pointer, but for nvfp4. */
+typedef const double   *in_fp64;
+typedef const float    *in_fp32;
+typedef const uint16_t *in_fp16, *in_bf16;
+typedef const uint8_t  *in_fp8_e4m3, *in_fp8_e5m2;
+typedef struct {
+    const uint8_t *codes, *scales;
+    float          tensor_scale;
+} in_nvfp4;
+
+static inline in_nvfp4 view_nvfp4(const void *tensor, int64_t elements) {
+    return (in_nvfp4){tensor, nvfp4_scales_const(tensor, elements), nvfp4_tensor_scale(tensor, elements)};
+}
+static inline vec_fp32 load_nvfp4(in_nvfp4 x, int64_t i) {
+    return decode_nvfp4(x.codes, x.scales, x.tensor_scale, i);
+}
+/* nvfp4 tensors are whole blocks, and slices are cut between vectors: no part is ever left. */
+static inline vec_fp32 load_part_nvfp4(in_nvfp4 x, int64_t i, int64_t count, float rest) {
+    (void)count, (void)rest;
+    return load_nvfp4(x, i);
+}
+
+#define BODY "vec_parts.inc"
+#include "each_dtype.inc"
+
+#include "vec_exp.h"
+#endif
