@@ -137,7 +137,7 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
     char subtitle[256], text[320];
     struct chart_vars v;
     double top = 0;
-    int rungs = 0, gaps = 0;
+    int rungs = 0, gaps = 0, unproven = 0;
     FILE *f = NULL;
     for (int t = 0; t < DTYPE_COUNT; t++) {
         const int before = rungs;
@@ -156,12 +156,13 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
             snprintf(text, sizeof text, "%s  %s", x->name, x->impl);
             chart_csv_text(f, text);
             snprintf(text, sizeof text, "%.4g%s%s", x->rate,
-                     x->proven ? "" : "  not proven: ", x->why);
+                     x->proven ? "" : "   not proven: ", x->why);
             chart_csv_text(f, text), chart_csv_text(f, x->why);
             chart_csv_number(f, x->rate), chart_csv_number(f, one ? one->rate : NAN);
             chart_csv_number(f, rungs + 0.6 * gaps);
             chart_csv_end(f, x->proven);
-            top = fmax(top, x->rate);
+            top = fmax(top, fmax(x->rate, one ? one->rate : 0));
+            unproven += !x->proven;
             rungs++;
         }
         gaps += rungs > before;
@@ -174,8 +175,9 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
     chart_set_data(&v, out, "ladder_data", "ladder");
     chart_set_number(&v, "last", rungs - 1 + 0.6 * (gaps - 1));
     chart_set_number(&v, "rate_max", top);
+    chart_set_number(&v, "unproven", unproven);
     chart_set_number(&v, "threads", (double)most);
-    chart_set_number(&v, "canvas_y", fmax(500, 190 + 30 * (rungs + 0.6 * gaps)));
+    chart_set_number(&v, "canvas_y", fmax(300, 190 + 30 * (rungs + 0.6 * gaps)));
     chart_draw(out, &v, "ladder", "ladder");
     return 0;
 }

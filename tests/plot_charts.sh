@@ -122,7 +122,7 @@ done
 contains "$charts/roofline_fp32.svg" 'Roofline, fp32' '2 threads' 'arithmetic intensity, FLOP/byte' packed_avx512 2048^3 \
     'L1 triad' 'L2 ' 'DRAM far copy' 'DRAM near copy' 'FLOPs a cycle x measured clock' '1 above the roof' transpose 'no FLOPs' '>10000<'
 lacks "$charts/roofline_fp32.svg" broken
-contains "$charts/roofline_all.svg" fp64 bf16 nvfp4 'avx512_bf16' kink
+contains "$charts/roofline_all.svg" fp64 bf16 nvfp4 467.5 kink 'measured bandwidth' 'DRAM near copy'
 contains "$charts/bandwidth.svg" 'read, 2 threads' 'triad, 1 thread' '64 KiB' '16 MiB' DRAM L1
 contains "$charts/ladder.svg" 'fp64  avx512' 'bf16  avx512_bf16' 467
 contains "$charts/matmul_fp32.svg" packed_avx2 openblas 'measured ceiling' 'kink predicted at n = 17'
