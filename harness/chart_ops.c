@@ -1,5 +1,4 @@
 /* chart_ops.c - charts of measured operations: products over their size, ours against a vendor's, streams. */
-#define _GNU_SOURCE
 #include "chart.h"
 
 #include <inttypes.h>
@@ -56,7 +55,7 @@ static int by_size(const void *a, const void *b) {
 static int product(struct chart_out *out, const struct chart_run *run, const struct op *op,
                    enum dtype t) {
     char series[MAX_SERIES][ROW_TEXT], name[64], roof_name[80], subtitle[256];
-    const struct row **row = calloc(run->bench.count + 1, sizeof *row);
+    const struct row **row = calloc(run->bench.count + 1, sizeof(const struct row *));
     size_t rows = 0, kinds = 0, sizes = 0;
     int status = -1;
     struct chart_vars v;
@@ -69,7 +68,7 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
         if (*r->fill && strcmp(r->fill, "normal") != 0) continue;
         row[rows++] = r;
     }
-    qsort(row, rows, sizeof *row, by_size);
+    qsort(row, rows, sizeof(const struct row *), by_size);
     for (size_t i = 0; i < rows; i++) sizes += i == 0 || row[i]->n != row[i - 1]->n;
     for (size_t i = 0; i < rows; i++) {
         size_t k = 0;
@@ -181,14 +180,14 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
     snprintf(name, sizeof name, "vendor_%s", dtype);
     for (size_t i = 0; i < run->bench.count && bars < MAX_BARS; i++) {
         const struct row *r = &run->bench.row[i];
-        if (!is_vendor(r->impl) || !chart_shows(run, r, dtype) || fastest(run, r, true) != r)
-            continue;
+        if (!is_vendor(r->impl) || !chart_shows(run, r, dtype)) continue;
+        const struct row *theirs = fastest(run, r, true);
         const struct row *ours = fastest(run, r, false);
-        if (!ours) continue;
+        if (!ours || !theirs || theirs != r) continue;
         if (!f &&
             !(f = chart_data(out, name, "op,shape,ours,vendor,label,value,ratio,low,high,bar")))
             return -1;
-        const double ratio = r->time_s / ours->time_s;
+        const double ratio = theirs->time_s / ours->time_s;
         chart_shape_text(r, shape, sizeof shape);
         chart_csv_text(f, r->op), chart_csv_text(f, shape), chart_csv_text(f, ours->impl),
             chart_csv_text(f, r->impl);

@@ -1,5 +1,4 @@
 /* chart_peaks.c - charts of the measured ceilings: bandwidth over the working set, and the ladder of compute rates. */
-#define _GNU_SOURCE
 #include "chart.h"
 
 #include <inttypes.h>
@@ -34,7 +33,7 @@ static size_t fastest_by_size(const struct rows *rows, const char *pattern, int6
         if (at < count && found[at]->footprint_bytes < r->footprint_bytes * 1.02) {
             if (r->gbyte_s > found[at]->gbyte_s) found[at] = r;
         } else if (count < MAX_SERIES_POINTS) {
-            memmove(&found[at + 1], &found[at], (count - at) * sizeof *found);
+            memmove(&found[at + 1], &found[at], (count - at) * sizeof(const struct row *));
             found[at] = r;
             count++;
         }

@@ -2,7 +2,6 @@
  *
  * Points are numbered and explained beside the chart. What has no FLOPs has no place on a logarithmic axis: the table
  * lists its bandwidth. */
-#define _GNU_SOURCE
 #include "chart.h"
 #include "chart_layout.h"
 #include "chart_points.h"

@@ -1,5 +1,4 @@
 /* chart_roofs.c - the lines of a roofline chart, its axes and its legend. */
-#define _GNU_SOURCE
 #include "chart_roofs.h"
 
 #include <math.h>
