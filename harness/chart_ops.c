@@ -143,14 +143,6 @@ int chart_products(struct chart_out *out, const struct chart_run *run) {
 
 /* ---- ours against a vendor's ---- */
 
-static bool is_vendor(const char *impl) {
-    static const char *const library[] = {"openblas", "blis",   "aocl",  "mkl",    "cblas",
-                                          "onednn",   "cublas", "cudnn", "rocblas"};
-    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
-        if (strncmp(impl, library[i], strlen(library[i])) == 0) return true;
-    return false;
-}
-
 static bool same_problem(const struct row *a, const struct row *b) {
     struct row x = *a;
     row_set_text(x.impl, b->impl);
@@ -162,7 +154,7 @@ static const struct row *fastest(const struct chart_run *run, const struct row *
     const struct row *found = NULL;
     for (size_t i = 0; i < run->bench.count; i++) {
         const struct row *r = &run->bench.row[i];
-        if (is_vendor(r->impl) != vendor || !chart_shows(run, r, like->dtype) ||
+        if (impl_is_vendor(r->impl) != vendor || !chart_shows(run, r, like->dtype) ||
             !same_problem(like, r))
             continue;
         if (strcmp(r->placement, like->placement) != 0) continue;
@@ -180,7 +172,7 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
     snprintf(name, sizeof name, "vendor_%s", dtype);
     for (size_t i = 0; i < run->bench.count && bars < MAX_BARS; i++) {
         const struct row *r = &run->bench.row[i];
-        if (!is_vendor(r->impl) || !chart_shows(run, r, dtype)) continue;
+        if (!impl_is_vendor(r->impl) || !chart_shows(run, r, dtype)) continue;
         const struct row *theirs = fastest(run, r, true);
         const struct row *ours = fastest(run, r, false);
         if (!ours || !theirs || theirs != r) continue;

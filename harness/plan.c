@@ -240,9 +240,18 @@ static int collect_shapes(const struct selection *s, const struct op *op, struct
     char item[NAME_BYTES];
     int n = 0;
     const char *list = s->shape;
-    while (n < max && next_item(&list, item))
+    while (next_item(&list, item)) {
+        if (n == max) {
+            fprintf(stderr, "roofline: --shape: more than %d shapes\n", max);
+            return -1;
+        }
         if (shape_parse(op, item, &shapes[n++])) return -1;
+    }
     if (n) return n;
+    if (s->shape) {
+        fprintf(stderr, "roofline: --shape needs a shape\n");
+        return -1;
+    }
     const struct shape *sweep =
         s->check ? check_shapes(op->sweep) : sweep_shapes(op->sweep, (int)s->effort);
     for (; n < max && sweep->m; sweep++) shapes[n++] = *sweep;

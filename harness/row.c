@@ -65,7 +65,8 @@ static void print_integer(FILE *f, int64_t x) {
 static void print_real(FILE *f, double x) {
     char text[32];
     if (!isfinite(x)) return;
-    snprintf(text, sizeof text, "%.9g", x);
+    const bool count = fabs(x) < 0x1p53 && x == floor(x); /* of flops or bytes: all its digits */
+    snprintf(text, sizeof text, count ? "%.0f" : "%.9g", x);
     for (char *c = text; *c; c++)
         if (*c == ',') *c = '.';
     fputs(text, f);
@@ -215,8 +216,15 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
     *torn = false;
     char *text = read_all(path, &size);
     if (!text) return -1;
+    const char *nul = memchr(text, '\0', size); /* a crashed machine leaves blocks of them */
+    if (nul && memchr(nul, '\n', (size_t)(text + size - nul))) {
+        fprintf(stderr, "roofline: '%s' is damaged: NUL bytes before its last line\n", path);
+        goto done;
+    }
+    *torn = nul != NULL;
 
     char *line = text;
+    if (strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* byte order mark of a spreadsheet */
     while (*line) {
         char *next = end_record(line);
         line_number++;
@@ -225,7 +233,6 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
             break;
         }
         if (line_number == 1) {
-            if ((unsigned char)line[0] == 0xef) line += 3; /* byte order mark of a spreadsheet */
             columns = csv_split(line, header, MAX_FIELDS);
             for (int i = 0; i < columns; i++) known += is_column(header[i]);
         } else if (*line) {
@@ -274,6 +281,22 @@ done:
 
 /* ---- an append-only file ---- */
 
+/* The row, or the header for NULL, as it stands in a file. Returns its length; 0 after one line on stderr. */
+static size_t print_line(char line[LINE_MAX_BYTES], const struct row *r) {
+    FILE *text = fmemopen(line, LINE_MAX_BYTES, "w");
+    if (!text) {
+        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
+        return 0;
+    }
+    if (r)
+        row_print(text, r);
+    else
+        row_print_header(text);
+    const long length = ftell(text);
+    fclose(text);
+    return (size_t)length;
+}
+
 /* All of it or nothing: what a full disk cuts short is taken back. */
 static int append(struct row_file *f, const char *text, size_t length) {
     const off_t before = lseek(f->fd, 0, SEEK_END);
@@ -285,41 +308,50 @@ static int append(struct row_file *f, const char *text, size_t length) {
         written += (size_t)n;
     }
     if (written == length && fdatasync(f->fd) == 0) return 0;
-    if (written == length && (errno == EINVAL || errno == EROFS)) return 0; /* a pipe cannot sync */
+    if (written == length && errno == EINVAL) return 0; /* a file system without sync */
     fprintf(stderr, "roofline: cannot write '%s': %s\n", f->path, strerror(errno));
-    if (before >= 0 && ftruncate(f->fd, before) != 0)
+    if (before >= 0 && written > 0 && ftruncate(f->fd, before) != 0)
         fprintf(stderr, "roofline: '%s' may end in a torn line\n", f->path);
     return -1;
 }
 
 static int append_printed(struct row_file *f, const struct row *r) {
     char line[LINE_MAX_BYTES];
-    FILE *text = fmemopen(line, sizeof line, "w");
-    if (!text) {
-        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
-        return -1;
-    }
-    if (r)
-        row_print(text, r);
-    else
-        row_print_header(text);
-    const long length = ftell(text);
-    fclose(text);
-    return append(f, line, (size_t)length);
+    const size_t length = print_line(line, r);
+    return length ? append(f, line, length) : -1;
 }
 
-/* Where the last whole line ends. */
-static off_t end_of_lines(int fd, off_t size) {
-    char c;
-    while (size > 0 && pread(fd, &c, 1, size - 1) == 1 && c != '\n') size--;
-    return size;
+/* Where the last whole record ends; newlines within quotes do not end one. */
+static off_t end_of_records(int fd) {
+    char buffer[65536];
+    off_t at = 0, end = 0;
+    bool quoted = false;
+    ssize_t n;
+    while ((n = pread(fd, buffer, sizeof buffer, at)) > 0) {
+        for (ssize_t i = 0; i < n; i++) {
+            if (buffer[i] == '"') quoted = !quoted;
+            if (buffer[i] == '\n' && !quoted) end = at + i + 1;
+        }
+        at += n;
+    }
+    return n < 0 ? -1 : end;
+}
+
+/* Whether the file starts with the header that this program writes, or ends within it. */
+static bool has_our_header(int fd) {
+    char header[LINE_MAX_BYTES], found[LINE_MAX_BYTES];
+    const size_t length = print_line(header, NULL);
+    const ssize_t n = pread(fd, found, length + 1, 0);
+    if (length == 0 || n < 0) return false;
+    if (n > (ssize_t)length && found[length - 1] == '\r' && found[length] == '\n')
+        found[length - 1] = '\n';
+    return memcmp(header, found, (size_t)n < length ? (size_t)n : length) == 0;
 }
 
 int row_file_open(struct row_file *f, const char *path) {
     *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644),
                            .path = strdup(path)};
-    struct stat st;
-    if (f->fd < 0 || !f->path || fstat(f->fd, &st) != 0) {
+    if (f->fd < 0 || !f->path) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
         goto failed;
     }
@@ -327,7 +359,27 @@ int row_file_open(struct row_file *f, const char *path) {
         fprintf(stderr, "roofline: '%s' is being written by another run\n", path);
         goto failed;
     }
-    const off_t whole = end_of_lines(f->fd, st.st_size);
+    struct stat st;
+    if (fstat(f->fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fprintf(stderr, "roofline: '%s' is not a regular file\n", path);
+        goto failed;
+    }
+    const off_t whole = end_of_records(f->fd);
+    if (whole < 0 || fstat(f->fd, &st) != 0) {
+        fprintf(stderr, "roofline: cannot read '%s': %s\n", path, strerror(errno));
+        goto failed;
+    }
+    if (!has_our_header(f->fd)) {
+        fprintf(stderr,
+                "roofline: '%s' has other columns than this version writes; start a new one\n",
+                path);
+        goto failed;
+    }
+    if (st.st_size - whole > LINE_MAX_BYTES) {
+        fprintf(stderr, "roofline: '%s' is damaged: more than a torn line after byte %lld\n", path,
+                (long long)whole);
+        goto failed;
+    }
     if (whole < st.st_size && ftruncate(f->fd, whole) != 0) {
         fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path,
                 strerror(errno));

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# run_all.sh - measures this machine from start to end: build, ceilings, kernels, charts, findings.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+
+usage() {
+    cat <<'END'
+Usage: ./run_all.sh [options]
+
+Sets up and builds if needed, measures the ceilings of this machine and every operation against them, draws charts
+and ends with a table of findings and the paths of the pictures. Takes under 10 minutes on 2 cores.
+
+  --smoke         one or two sizes of each, under a minute
+  --full          the long sweeps
+  --out DIR       where to (default: results/<device>/<date>-<commit>)
+  --resume DIR    go on with an interrupted run: measures only what DIR lacks
+  --threads LIST  CPU threads, numbers or all: 1,all
+  --no-install    install nothing
+  --help          this text
+
+ROOFLINE=<program> in the environment measures with that program and builds nothing.
+Exit status: 0 fine; 1 a kernel is wrong or has failed; 2 usage or environment; 130 interrupted.
+END
+}
+
+refuse() {
+    echo "run_all: $1" >&2
+    exit 2
+}
+
+# ---- options ----
+
+effort=default out='' resume=0 threads=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --smoke | --full) effort=${1#--} ;;
+    --out | --resume | --threads)
+        [ -n "${2:-}" ] || refuse "option '$1' needs a value"
+        case $1 in
+        --threads) threads=$2 ;;
+        --resume) out=$2 resume=1 ;;
+        *) out=$2 ;;
+        esac
+        shift
+        ;;
+    --no-install) export ROOFLINE_NO_INSTALL=1 ;;
+    --help | -h) usage && exit 0 ;;
+    *) refuse "unknown option '$1'; ./run_all.sh --help lists them" ;;
+    esac
+    shift
+done
+[ $resume = 0 ] || [ -d "$out" ] || refuse "nothing to resume: '$out' is not a directory"
+
+# ---- build ----
+
+program=${ROOFLINE:-$here/build/release/roofline}
+if [ -z "${ROOFLINE:-}" ]; then
+    "$here/scripts/setup.sh" --once || exit 2
+    "$here/scripts/build.sh" release || exit 2
+    "$here/scripts/self_check.sh" "$program" --if-stale || exit
+fi
+[ -x "$program" ] || refuse "'$program' is no program"
+
+# ---- where to ----
+
+if [ -z "$out" ]; then
+    slug=$("$program" devices --slug) || exit 2
+    commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null) || commit=nogit
+    first=$here/results/$slug/$(date +%Y-%m-%d)-$commit
+    out=$first
+    for ((i = 2; ; i++)); do
+        [ -e "$out" ] || break
+        out=$first-$i
+    done
+fi
+mkdir -p "$out" 2>/dev/null || refuse "cannot write '$out'"
+
+# ---- measure ----
+
+on_interrupt() {
+    trap - INT TERM
+    printf '\nrun_all: interrupted; go on with: %q' "$0" >&2
+    [ "$effort" = default ] || printf ' --%s' "$effort" >&2
+    [ -z "$threads" ] || printf ' --threads %q' "$threads" >&2
+    printf ' --resume %q\n' "$out" >&2
+    exit 130
+}
+trap on_interrupt INT TERM
+
+result=0
+# step COMMAND...: runs the program; a "no" (1) is kept for the end, all else ends the run.
+step() {
+    local status=0
+    "$program" "$@" || status=$?
+    case $status in
+    0) ;;
+    1) result=1 ;;
+    130) on_interrupt ;;
+    *) exit $status ;;
+    esac
+}
+
+common=(--effort "$effort" --out "$out")
+[ $resume = 0 ] || common+=(--resume)
+[ -z "$threads" ] || common+=(--threads "$threads")
+echo "run_all: results go to $out" >&2
+step peaks "${common[@]}"
+step bench "${common[@]}"
+if command -v gnuplot >/dev/null; then
+    step plot "$out"
+else
+    echo "run_all: no gnuplot here: no charts; the tables follow" >&2
+fi
+
+# ---- findings ----
+
+step summary "$out"
+pictures=$(find "$out" -name '*.png' | sort)
+[ -z "$pictures" ] || printf '\nCharts:\n%s\n' "$pictures"
+[ $result = 0 ] || echo "run_all: some kernels are wrong or have failed: see $out/bench.csv" >&2
+exit $result

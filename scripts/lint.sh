@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# lint.sh [--require] - layout, static analysis, shell scripts, spelling; a tool that is missing is named and skipped,
+# or with --require is a failure. clang-tidy reads build/clang, which it makes if needed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+require=0
+[ "${1:-}" != --require ] || require=1
+failed=0
+
+fail() {
+    echo "lint: $1" >&2
+    failed=1
+}
+
+# tool NAME: whether it is here.
+tool() {
+    command -v "$1" >/dev/null && return
+    if [ $require = 1 ]; then fail "$1 is not installed"; else echo "lint: no $1, skipped" >&2; fi
+    return 1
+}
+
+mapfile -t c_files < <(git ls-files '*.c' '*.h')
+mapfile -t sources < <(git ls-files '*.c')
+mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
+
+if tool clang-format; then
+    clang-format --dry-run -Werror --style=file "${c_files[@]}" || fail "clang-format: 'make format' lays out the sources"
+fi
+if tool clang && tool clang-tidy; then
+    if scripts/build.sh clang; then
+        # files that this machine does not build have no compile command
+        for source in "${sources[@]}"; do
+            ! grep -qF "\"$PWD/$source\"" build/clang/compile_commands.json || printf '%s\0' "$source"
+        done | xargs -0 -n 1 -P "$(getconf _NPROCESSORS_ONLN)" clang-tidy --quiet -p build/clang 2>/dev/null ||
+            fail "clang-tidy"
+    else
+        fail "build with clang"
+    fi
+fi
+if tool shellcheck; then
+    shellcheck -x "${scripts[@]}" || fail "shellcheck"
+fi
+if tool codespell; then
+    git ls-files -z -- ':!results' ':!*.csv' | xargs -0 codespell || fail "codespell"
+fi
+exit $failed

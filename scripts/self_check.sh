@@ -1,0 +1,10 @@
+#!/bin/sh
+# self_check.sh PROGRAM [--if-stale] - verifies every kernel that can run here on small odd shapes.
+# With --if-stale only if this program was not verified since it was built.
+set -eu
+program=$1
+stamp=$(dirname "$program")/self-checked
+if [ "${2:-}" = --if-stale ] && [ -f "$stamp" ] && [ -n "$(find "$stamp" -newer "$program")" ]; then exit 0; fi
+rm -f "$stamp"
+"$program" bench --check
+touch "$stamp"

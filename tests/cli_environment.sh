@@ -1,0 +1,66 @@
+# cli_environment.sh - locales, a CPU mask, one thread, a reader that goes away: same answers, no crash.
+# shellcheck shell=bash disable=SC2317
+# shellcheck source-path=SCRIPTDIR source=cli.sh
+. "${SOURCE:?}/tests/cli.sh"
+roofline=${ROOFLINE:?}
+small=(--op copy --dtype fp32 --shape 4096 --time 0.01 --quiet)
+
+fields() { awk -F, 'NR == 1 { n = NF } NF != n { exit 1 } END { exit n < 10 }' "$1"; }
+for locale in de_DE.UTF-8 de_DE C.UTF-8 nonsense; do
+    run env LC_ALL=$locale LANG=$locale "$roofline" bench "${small[@]}" --csv
+    pass_if "LC_ALL=$locale: status $status" [ "$status" -eq 0 ]
+    pass_if "LC_ALL=$locale: as many fields as columns" fields out
+done
+
+# ---- CPUs ----
+threads_column() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "threads") at = i } NR > 1 { print $at }' out | sort -u; }
+if command -v taskset >/dev/null; then
+    cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    run taskset -c "$cpu" "$roofline" bench "${small[@]}" --csv
+    pass_if "one CPU: status $status" [ "$status" -eq 0 ]
+    pass_if "one CPU: one thread, not '$(threads_column)'" [ "$(threads_column)" = 1 ]
+    run taskset -c "$cpu" "$roofline" bench "${small[@]}" --threads 2
+    pass_if "one CPU: two threads are refused" [ "$status" -eq 2 ]
+    run taskset -c "$cpu" "$roofline" devices
+    pass_if "one CPU: devices: status $status" [ "$status" -eq 0 ]
+fi
+run env OMP_NUM_THREADS=1 OMP_DYNAMIC=true OMP_THREAD_LIMIT=1 "$roofline" bench "${small[@]}" --threads 1 --csv
+pass_if "OMP_ variables: status $status" [ "$status" -eq 0 ]
+for isa in portable avx2 avx512; do
+    run env ROOFLINE_ISA=$isa "$roofline" bench --check --op copy --quiet
+    pass_if "ROOFLINE_ISA=$isa: status $status" [ "$status" -eq 0 ]
+done
+
+# ---- a reader that goes away, a closed or full stdout ----
+for command in "list" "list --format csv" "list --format json" devices "bench ${small[*]} --csv" --help; do
+    # shellcheck disable=SC2086  # a command line
+    run bash -c '"$@" | head -n 1; exit "${PIPESTATUS[0]}"' _ "$roofline" $command
+    pass_if "$command | head: status $status" [ "$status" -eq 0 -o "$status" -eq 141 -o "$status" -eq 2 ]
+done
+if [ -w /dev/full ]; then
+    for command in list devices "bench ${small[*]} --csv" --help; do
+        status=0
+        # shellcheck disable=SC2086
+        "$roofline" $command >/dev/full 2>err </dev/null || status=$?
+        pass_if "$command >/dev/full: status $status" [ "$status" -ne 0 ]
+        status=0
+        # shellcheck disable=SC2086
+        "$roofline" $command >&- 2>err </dev/null || status=$?
+        pass_if "$command with stdout closed: status $status" [ "$status" -lt 126 ]
+    done
+fi
+
+# ---- formats are well-formed, names are plain ----
+run "$roofline" list --names
+pass_if "list --names: plain words" [ "$(grep -cvE '^[a-z0-9_]+$' out)" -eq 0 ]
+pass_if "list --names: at least 29" [ "$(wc -l <out)" -ge 29 ]
+run "$roofline" devices --slug
+pass_if "devices --slug: one plain word" grep -qxE '[a-z0-9][a-z0-9.-]*' out
+pass_if "devices --slug: ends its line" [ "$(wc -l <out)" -eq 1 ]
+if command -v python3 >/dev/null; then
+    run "$roofline" list --format json
+    pass_if "list --format json" python3 -c 'import json, sys; assert len(json.load(open("out"))) > 29'
+    run "$roofline" list --format csv
+    pass_if "list --format csv" python3 -c 'import csv; r = list(csv.reader(open("out"))); assert len({len(x) for x in r}) == 1 and len(r) > 29'
+fi
+finish
