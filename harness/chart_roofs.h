@@ -7,10 +7,10 @@
 enum { CHART_MAX_LINES = 24 };
 
 struct chart_line {
-    char label[320];
-    bool memory, measured, best;
     double rate; /* GB/s or GFLOP/s */
+    char label[320];
     unsigned colour;
+    bool memory, measured, best;
 };
 
 /* Each appends to `count` lines and returns the new count; a rate that is unknown is left out. */
