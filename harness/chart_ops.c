@@ -183,8 +183,8 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
         chart_shape_text(r, shape, sizeof shape);
         chart_csv_text(f, r->op), chart_csv_text(f, shape), chart_csv_text(f, ours->impl),
             chart_csv_text(f, r->impl);
-        snprintf(text, sizeof text, "%s  %s%s%s", r->op, shape, *r->cache ? "  " : "",
-                 strcmp(r->cache, "cold") ? "" : "cold");
+        snprintf(text, sizeof text, "%s  %s%s", r->op, shape,
+                 strcmp(r->cache, "cold") == 0 ? "  cold" : "");
         chart_csv_text(f, text);
         snprintf(text, sizeof text, "%.2f   %s / %s", ratio, ours->impl, r->impl);
         chart_csv_text(f, text);

@@ -98,6 +98,15 @@ expect 2 2 env PATH="$work/failing:$PATH" "$roofline" plot --specs -o "$work/fai
 contains "$work/stderr" 'undefined variable'
 [ -z "$(find "$work/failed" -name '*.p*g' -o -name '*.partial')" ] || fail "a failed chart was left behind"
 expect 2 2 env LC_ALL=de_DE.UTF-8 LC_NUMERIC=de_DE.UTF-8 PATH="$work/asking:$PATH" "$roofline" plot --specs -o "$work/asked" --format svg
+mkdir "$work/halting"
+cat > "$work/halting/gnuplot" <<'SCRIPT'
+#!/bin/sh
+file=$(sed -n "s/^output_file = '\(.*\)'$/\1/p")
+printf 'half a picture' > "$file"
+SCRIPT
+chmod +x "$work/halting/gnuplot"
+expect 2 4 env PATH="$work/halting:$PATH" "$roofline" plot --specs -o "$work/halted"
+[ -z "$(find "$work/halted" -name '*.p*g*' -o -name '*.svg*')" ] || fail "half a picture was left behind"
 [ "$(sort -u "$work/locale")" = C ] || fail "gnuplot runs in the caller's locale"
 
 if ! command -v gnuplot > /dev/null; then
