@@ -15,7 +15,7 @@ static const struct {
     {"peaks", cmd_peaks,
      "measured ceilings: bandwidth of every memory level, FMA rate of every dtype"},
     {"bench", cmd_bench, "verify and time kernels; rows to a table or a CSV file"},
-    //    {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
+    {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
     {"summary", cmd_summary, "a run's findings as a table"},
 };
 

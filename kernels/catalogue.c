@@ -59,6 +59,14 @@ const struct op ops[OP_COUNT] = {
 
 const char *const layout_names[LAYOUT_COUNT] = {"flat", "nn", "nt", "tn", "n", "t"};
 
+bool impl_is_vendor(const char *impl) {
+    static const char *const names[] = {"openblas", "blis",   "aocl", "mkl",
+                                        "onednn",   "cublas", "cub"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(impl, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
 int dtype_find(const char *name) {
     for (int i = 0; i < DTYPE_COUNT; i++)
         if (strcmp(name, dtypes[i].name) == 0) return i;

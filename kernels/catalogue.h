@@ -126,6 +126,9 @@ extern const char *const layout_names[LAYOUT_COUNT]; /* "flat" "nn" "nt" "tn" "n
 /* Tables of rows, ending at NULL. The build picks the files behind them. */
 extern const struct impl *const cpu_kernels[], *const vendor_cpu_kernels[];
 
+/* Whether an implementation is a vendor library's, by its name; for rows of any build and machine. */
+bool impl_is_vendor(const char *impl);
+
 /* -1 when the name is unknown. */
 int dtype_find(const char *name);
 int op_find(const char *name);

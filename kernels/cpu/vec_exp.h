@@ -9,7 +9,8 @@
 static inline vec_fp32 exp_of_fp32(vec_fp32 x) {
     x = smaller_fp32(splat_fp32(89.0f), larger_fp32(splat_fp32(-104.0f), x));
 
-    const vec_fp32 anchor = splat_fp32(0x1.8p23f);     /* adding it rounds to an integer, held in the low bits */
+    const vec_fp32 anchor =
+        splat_fp32(0x1.8p23f); /* adding it rounds to an integer, held in the low bits */
     const vec_fp32 shifted = madd_fp32(x, splat_fp32(0x1.715476p0f), anchor);
     const vec_fp32 n = shifted - anchor;
     vec_fp32 r = madd_fp32(n, splat_fp32(-0x1.62e400p-1f), x);

@@ -1,0 +1,37 @@
+/* chart_roofs.h - the lines of a roofline chart, its axes and its legend. */
+#ifndef CHART_ROOFS_H
+#define CHART_ROOFS_H
+#include "chart_layout.h"
+#include "chart_points.h"
+
+enum { CHART_MAX_LINES = 24 };
+
+struct chart_line {
+    char label[320];
+    bool memory, measured, best;
+    double rate; /* GB/s or GFLOP/s */
+    unsigned colour;
+};
+
+/* Each appends to `count` lines and returns the new count; a rate that is unknown is left out. */
+size_t chart_add_line(struct chart_line *line, size_t count, struct chart_line x);
+size_t chart_memory_lines(const struct chart_run *run, struct chart_line *line, size_t count);
+size_t chart_compute_lines(const struct chart_run *run, const char *dtype, struct chart_line *line,
+                           size_t count);
+size_t chart_published_lines(const struct chart_run *run, const char *dtype,
+                             struct chart_line *line, size_t count);
+
+/* Bandwidths, then measured rates, then published ones; the highest first: the order of the legend. */
+void chart_sort_lines(struct chart_line *line, size_t count);
+
+/* Ceilings with the run's threads, for memory or this dtype, that prove nothing. */
+size_t chart_unproven_roofs(const struct chart_run *run, const char *dtype);
+
+/* Whole decades that hold every point, the kinks, and a free place for the legend. */
+struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,
+                                      const struct chart_line *line, size_t lines);
+
+/* Data <name>_roofs: both ends of each line and its place in the legend. 0, or -1 after one line on stderr. */
+int chart_write_lines(struct chart_out *out, const char *name, const struct chart_axes *a,
+                      const struct chart_line *line, size_t count);
+#endif
