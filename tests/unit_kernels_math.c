@@ -1,6 +1,6 @@
 /* unit_kernels_math.c - every implementation of exp, gelu, relu and the casts over dense sweeps of inputs and at the
  * edges (infinities, NaN, zeros, subnormals): errors in units of the last place, bits where no rounding is free. */
-#include "numerics.h"
+#include "../kernels/numerics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -125,15 +125,12 @@ static inline __m128i bf16_round(f32s v) {
 static inline void bf16_store(uint16_t *x, f32s v) { _mm_storeu_si128((__m128i *)x, bf16_round(v)); }
 static inline void bf16_store_part(uint16_t *x, f32s v, int n) { store_words(x, bf16_round(v), n); }
 
-/* As small_to_float(): the fields at fp32's place, re-based by an exact multiplication with 2^(127-7). */
+/* Sign and fields moved to where fp16 has them, whose exponent bias is larger by 8; NaN by way of all bits set. */
 static inline f32s e4m3_decode(__m128i x) {
-    const __m256i wide = _mm256_cvtepu8_epi32(x);
-    const __m256i magnitude = _mm256_and_si256(wide, _mm256_set1_epi32(0x7f));
-    const __m256i sign = _mm256_slli_epi32(_mm256_xor_si256(wide, magnitude), 24);
-    const __m256 value = _mm256_mul_ps(_mm256_castsi256_ps(_mm256_slli_epi32(magnitude, 20)),
-                                       _mm256_set1_ps(0x1p120f));
-    const __m256 nan = _mm256_castsi256_ps(_mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x7f)));
-    return _mm256_or_ps(_mm256_blendv_ps(value, _mm256_set1_ps(NAN), nan), _mm256_castsi256_ps(sign));
+    const __m128i nan = _mm_cmpeq_epi8(_mm_or_si128(x, _mm_set1_epi8((char)0x80)), _mm_set1_epi8((char)0xff));
+    const __m128i fields = _mm_slli_epi16(_mm_cvtepi8_epi16(x), 7);
+    const __m128i half = _mm_or_si128(_mm_and_si128(fields, _mm_set1_epi16((short)0xbfff)), _mm_cvtepi8_epi16(nan));
+    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(0x1p8f));
 }
 static inline f32s fp8_e4m3_load(const uint8_t *x) {
     return e4m3_decode(_mm_loadl_epi64((const __m128i *)x));

@@ -2,7 +2,7 @@
 #include "../isa.h"
 #include "lanes.h"
 
-#define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL _Pragma("GCC unroll 8")
 #include "../lanes/matvec_each.inc"
 
 #define ROW(dtype)                                                                                 \

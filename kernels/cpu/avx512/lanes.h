@@ -87,16 +87,13 @@ static inline void bf16_store_part(uint16_t *x, f32s v, int n) {
     _mm256_mask_storeu_epi16(x, first_16(n), bf16_round(v));
 }
 
-/* As small_to_float(): the fields at fp32's place, re-based by an exact multiplication with 2^(127-7). */
+/* Sign and fields moved to where fp16 has them, whose exponent bias is larger by 8. */
 static inline f32s e4m3_decode(__m128i x) {
-    const __m512i wide = _mm512_cvtepu8_epi32(x);
-    const __m512i magnitude = _mm512_and_si512(wide, _mm512_set1_epi32(0x7f));
-    const __m512i sign = _mm512_slli_epi32(_mm512_xor_si512(wide, magnitude), 24);
-    const __m512 value = _mm512_mul_ps(_mm512_castsi512_ps(_mm512_slli_epi32(magnitude, 20)),
-                                       _mm512_set1_ps(0x1p120f));
-    const __mmask16 nan = _mm512_cmpeq_epi32_mask(magnitude, _mm512_set1_epi32(0x7f));
-    const __m512 number = _mm512_mask_mov_ps(value, nan, _mm512_set1_ps(NAN));
-    return _mm512_or_ps(number, _mm512_castsi512_ps(sign));
+    const __m256i fields = _mm256_slli_epi16(_mm256_cvtepi8_epi16(x), 7);
+    const __m512 value = _mm512_cvtph_ps(_mm256_and_si256(fields, _mm256_set1_epi16((short)0xbfff)));
+    const __m128i sign = _mm_set1_epi8((char)0x80), nan = _mm_set1_epi8((char)0xff);
+    const __mmask16 number = _mm_cmpneq_epi8_mask(_mm_or_si128(x, sign), nan);
+    return _mm512_mask_mul_ps(_mm512_set1_ps(NAN), number, value, _mm512_set1_ps(0x1p8f));
 }
 static inline f32s fp8_e4m3_load(const uint8_t *x) {
     return e4m3_decode(_mm_loadu_si128((const __m128i *)x));

@@ -1,0 +1,14 @@
+/* vendor.c - the CPU's vendor rows. They stand in a list of their own: never "the best of ours". */
+#include "vendor.h"
+
+#include "tables.h"
+
+#include <string.h>
+
+const struct impl *const vendor_cpu_kernels[] = {openblas_cpu, blis_cpu, onednn_cpu, NULL};
+
+void vendor_open(void) { cblas_open(); }
+
+const char *vendor_version(const char *impl) {
+    return strcmp(impl, "onednn") == 0 ? onednn_version() : cblas_version(impl);
+}
