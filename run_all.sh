@@ -106,7 +106,7 @@ common=(--effort "$effort" --out "$out")
 echo "run_all: results go to $out" >&2
 step peaks "${common[@]}"
 step bench "${common[@]}"
-step plot "$out" >&2    # without gnuplot it says so, and writes the charts' data
+step plot "$out" >/dev/null    # the list comes last; without gnuplot it says so, and writes the data of the charts
 
 # ---- findings ----
 
