@@ -258,7 +258,7 @@ static inline raw positive_8(raw v, uint8_t limit) {
     return _mm256_and_si256(v, _mm256_cmpeq_epi8(_mm256_max_epu8(v, top), top));
 }
 
-#define NEW_VALUES(v, w) (void)0
+#define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */
 #define INDEPENDENT
 #ifdef __clang__
 #define UNROLL _Pragma("unroll 4")

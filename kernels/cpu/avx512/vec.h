@@ -222,7 +222,7 @@ static inline raw positive_8(raw v, uint8_t limit) {
     return _mm512_maskz_mov_epi8(_mm512_cmple_epu8_mask(v, _mm512_set1_epi8((char)limit)), v);
 }
 
-#define NEW_VALUES(v, w) (void)0
+#define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */
 #define INDEPENDENT
 #ifdef __clang__
 #define UNROLL _Pragma("unroll 4")
