@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GUARD = 256, GUARD_BYTE = 0xa5, MAX_COMPLAINTS = 20 };
+enum {
+    GUARD = 256,
+    GUARD_BYTE = 0xa5,
+    MAX_COMPLAINTS = 20,
+    WIDE = 4200,        /* columns of fp64 that take more than a block of B (4096 with a last-level cache of 32 MiB) */
+};
 
 static uint64_t random_bits(uint64_t *state) {        /* splitmix64, Steele et al. 2014 */
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -164,7 +169,7 @@ static struct shape shape_of_case(int i) {
         {1, 12, 32, 16},   {1, 13, 33, 17},   {1, 24, 64, 32},  {1, 25, 65, 1},    {1, 11, 31, 15},  {1, 48, 16, 48},
         {1, 16, 48, 16},   {1, 32, 80, 64},   {1, 64, 64, 64},  {1, 1, 130, 70},   {1, 130, 1, 70},  {1, 6, 16, 8},
         {1, 7, 17, 9},     {1, 97, 47, 3},    {1, 5, 7, 1100},  {1, 14, 34, 777},  {1, 16, 32, 1616}, {1, 112, 96, 96},
-        {1, 1, 1, 2000},   {1, 600, 3, 5},    {1, 2, 8300, 512},
+        {1, 1, 1, 2000},   {1, 600, 3, 5},    {1, 2, WIDE, 250},
     };
     enum { EDGES = sizeof edges / sizeof edges[0] };
     if (i >= 40 + EDGES) return (struct shape){0};
@@ -201,6 +206,7 @@ static void check_dtype(enum op_id op, enum dtype t, const char *only, struct ta
     for (int i = 0; shape_of_case(i).m > 0 && tally->wrong < MAX_COMPLAINTS; i++)
         for (int l = 0; l < 3; l++) {
             const int turn = i + l;
+            if (shape_of_case(i).n == WIDE && t != DT_fp64) continue;
             struct problem p = {.op = op, .dtype = t, .exact = turn % 3 != 0};
             p.a = (struct args){.s = shape_of_case(i), .layout = layouts[l], .threads = threads[turn % 5]};
             p.a.alpha = alphas[i / 2 % 3];
