@@ -1,4 +1,5 @@
 /* bench.c - samples are taken until the interval of their median is narrow, and judged by order statistics alone. */
+#define _GNU_SOURCE
 #include "bench.h"
 
 #include "ceilings.h"

@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,15 +143,16 @@ done:
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* The line of a log that says what was wrong: the last one with words. */
+/* The line of a log that says what was wrong: the last one with words that is no mere warning. */
 static void last_words(FILE *log, char *words, size_t size) {
     char line[512];
-    snprintf(words, size, "no reason given");
+    snprintf(words, size, "the picture is incomplete; is the disk full?");
     rewind(log);
     while (fgets(line, sizeof line, log)) {
         line[strcspn(line, "\r\n")] = '\0';
         const char *text = line + strspn(line, " \t^");
-        if (*text) snprintf(words, size, "%s", text);
+        if (*text && (!strstr(text, "warning:") || strstr(text, "no column with header")))
+            snprintf(words, size, "%s", text);
     }
 }
 
@@ -163,6 +163,18 @@ static bool lacks_column(FILE *log) {
     while (fgets(line, sizeof line, log))
         if (strstr(line, "no column with header")) return true;
     return false;
+}
+
+/* gnuplot exits with 0 even where the disk filled up: the end of the picture has to be there. */
+static bool is_complete(const char *path, const char *format) {
+    char tail[65] = "";
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    size_t length = 0;
+    if (fseek(f, -64, SEEK_END) == 0) length = fread(tail, 1, 64, f);
+    fclose(f);
+    if (strcmp(format, "svg") == 0) return strstr(tail, "</svg>") != NULL;
+    return length == 64 && memcmp(tail + length - 8, "IEND", 4) == 0;
 }
 
 static void draw(struct chart_out *out, const char *vars, const char *script, const char *name,
@@ -186,13 +198,12 @@ static void draw(struct chart_out *out, const char *vars, const char *script, co
         out->failed = true;
         goto done;
     }
-    struct stat st;
     const int status = run_gnuplot(f, log);
     if (status < 0 && (errno == ENOENT || errno == EACCES)) {
         out->no_gnuplot = true;
         fprintf(stderr, "roofline: no gnuplot here, so no charts; their data are in %s/data\n",
                 out->dir);
-    } else if (status != 0 || stat(partial, &st) != 0 || st.st_size == 0 || lacks_column(log)) {
+    } else if (status != 0 || lacks_column(log) || !is_complete(partial, format)) {
         out->failed = true;
         last_words(log, words, sizeof words);
         fprintf(stderr, "roofline: gnuplot could not draw %s: %s\n", path, words);

@@ -1,5 +1,4 @@
 /* chart_ops.c - charts of measured operations: products over their size, ours against a vendor's, streams. */
-#define _GNU_SOURCE
 #include "chart.h"
 
 #include <inttypes.h>
@@ -56,7 +55,7 @@ static int by_size(const void *a, const void *b) {
 static int product(struct chart_out *out, const struct chart_run *run, const struct op *op,
                    enum dtype t) {
     char series[MAX_SERIES][ROW_TEXT], name[64], roof_name[80], subtitle[256];
-    const struct row **row = calloc(run->bench.count + 1, sizeof *row);
+    const struct row **row = calloc(run->bench.count + 1, sizeof(const struct row *));
     size_t rows = 0, kinds = 0, sizes = 0;
     int status = -1;
     struct chart_vars v;
@@ -69,7 +68,7 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
         if (*r->fill && strcmp(r->fill, "normal") != 0) continue;
         row[rows++] = r;
     }
-    qsort(row, rows, sizeof *row, by_size);
+    qsort(row, rows, sizeof(const struct row *), by_size);
     for (size_t i = 0; i < rows; i++) sizes += i == 0 || row[i]->n != row[i - 1]->n;
     for (size_t i = 0; i < rows; i++) {
         size_t k = 0;
@@ -144,14 +143,6 @@ int chart_products(struct chart_out *out, const struct chart_run *run) {
 
 /* ---- ours against a vendor's ---- */
 
-static bool is_vendor(const char *impl) {
-    static const char *const library[] = {"openblas", "blis",   "aocl",  "mkl",    "cblas",
-                                          "onednn",   "cublas", "cudnn", "rocblas"};
-    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
-        if (strncmp(impl, library[i], strlen(library[i])) == 0) return true;
-    return false;
-}
-
 static bool same_problem(const struct row *a, const struct row *b) {
     struct row x = *a;
     row_set_text(x.impl, b->impl);
@@ -163,7 +154,7 @@ static const struct row *fastest(const struct chart_run *run, const struct row *
     const struct row *found = NULL;
     for (size_t i = 0; i < run->bench.count; i++) {
         const struct row *r = &run->bench.row[i];
-        if (is_vendor(r->impl) != vendor || !chart_shows(run, r, like->dtype) ||
+        if (impl_is_vendor(r->impl) != vendor || !chart_shows(run, r, like->dtype) ||
             !same_problem(like, r))
             continue;
         if (strcmp(r->placement, like->placement) != 0) continue;
@@ -181,19 +172,19 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
     snprintf(name, sizeof name, "vendor_%s", dtype);
     for (size_t i = 0; i < run->bench.count && bars < MAX_BARS; i++) {
         const struct row *r = &run->bench.row[i];
-        if (!is_vendor(r->impl) || !chart_shows(run, r, dtype) || fastest(run, r, true) != r)
-            continue;
+        if (!impl_is_vendor(r->impl) || !chart_shows(run, r, dtype)) continue;
+        const struct row *theirs = fastest(run, r, true);
         const struct row *ours = fastest(run, r, false);
-        if (!ours) continue;
+        if (!ours || !theirs || theirs != r) continue;
         if (!f &&
             !(f = chart_data(out, name, "op,shape,ours,vendor,label,value,ratio,low,high,bar")))
             return -1;
-        const double ratio = r->time_s / ours->time_s;
+        const double ratio = theirs->time_s / ours->time_s;
         chart_shape_text(r, shape, sizeof shape);
         chart_csv_text(f, r->op), chart_csv_text(f, shape), chart_csv_text(f, ours->impl),
             chart_csv_text(f, r->impl);
-        snprintf(text, sizeof text, "%s  %s%s%s", r->op, shape, *r->cache ? "  " : "",
-                 strcmp(r->cache, "cold") ? "" : "cold");
+        snprintf(text, sizeof text, "%s  %s%s", r->op, shape,
+                 strcmp(r->cache, "cold") == 0 ? "  cold" : "");
         chart_csv_text(f, text);
         snprintf(text, sizeof text, "%.2f   %s / %s", ratio, ours->impl, r->impl);
         chart_csv_text(f, text);
@@ -210,7 +201,7 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
     chart_set_data(&v, out, "vendor_data", name);
     chart_set_number(&v, "bars", bars);
     chart_set_number(&v, "ratio_max", top);
-    chart_set_number(&v, "canvas_y", fmax(420, 190 + 28 * bars));
+    chart_set_number(&v, "canvas_y", fmax(300, 190 + 28 * bars));
     chart_draw(out, &v, "vendor", name);
     return 0;
 }
@@ -303,7 +294,7 @@ static int streams(struct chart_out *out, const struct chart_run *run, const cha
     chart_set_number(&v, "near_bars", near_bars);
     chart_set_number(&v, "far_bars", far_bars);
     chart_set_number(&v, "rate_max", fmax(top, fmax(roof, 0)));
-    chart_set_number(&v, "canvas_y", fmax(420, 210 + 28 * bars));
+    chart_set_number(&v, "canvas_y", fmax(320, 210 + 28 * bars));
     chart_draw(out, &v, "streams", name);
     return 0;
 }

@@ -1,5 +1,4 @@
 /* chart_peaks.c - charts of the measured ceilings: bandwidth over the working set, and the ladder of compute rates. */
-#define _GNU_SOURCE
 #include "chart.h"
 
 #include <inttypes.h>
@@ -34,7 +33,7 @@ static size_t fastest_by_size(const struct rows *rows, const char *pattern, int6
         if (at < count && found[at]->footprint_bytes < r->footprint_bytes * 1.02) {
             if (r->gbyte_s > found[at]->gbyte_s) found[at] = r;
         } else if (count < MAX_SERIES_POINTS) {
-            memmove(&found[at + 1], &found[at], (count - at) * sizeof *found);
+            memmove(&found[at + 1], &found[at], (count - at) * sizeof(const struct row *));
             found[at] = r;
             count++;
         }
@@ -137,7 +136,7 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
     char subtitle[256], text[320];
     struct chart_vars v;
     double top = 0;
-    int rungs = 0, gaps = 0;
+    int rungs = 0, gaps = 0, unproven = 0;
     FILE *f = NULL;
     for (int t = 0; t < DTYPE_COUNT; t++) {
         const int before = rungs;
@@ -156,12 +155,13 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
             snprintf(text, sizeof text, "%s  %s", x->name, x->impl);
             chart_csv_text(f, text);
             snprintf(text, sizeof text, "%.4g%s%s", x->rate,
-                     x->proven ? "" : "  not proven: ", x->why);
+                     x->proven ? "" : "   not proven: ", x->why);
             chart_csv_text(f, text), chart_csv_text(f, x->why);
             chart_csv_number(f, x->rate), chart_csv_number(f, one ? one->rate : NAN);
             chart_csv_number(f, rungs + 0.6 * gaps);
             chart_csv_end(f, x->proven);
-            top = fmax(top, x->rate);
+            top = fmax(top, fmax(x->rate, one ? one->rate : 0));
+            unproven += !x->proven;
             rungs++;
         }
         gaps += rungs > before;
@@ -174,8 +174,9 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
     chart_set_data(&v, out, "ladder_data", "ladder");
     chart_set_number(&v, "last", rungs - 1 + 0.6 * (gaps - 1));
     chart_set_number(&v, "rate_max", top);
+    chart_set_number(&v, "unproven", unproven);
     chart_set_number(&v, "threads", (double)most);
-    chart_set_number(&v, "canvas_y", fmax(500, 190 + 30 * (rungs + 0.6 * gaps)));
+    chart_set_number(&v, "canvas_y", fmax(300, 190 + 30 * (rungs + 0.6 * gaps)));
     chart_draw(out, &v, "ladder", "ladder");
     return 0;
 }

@@ -49,9 +49,13 @@ static const struct row *next_shape(const struct chart_run *run, const char *dty
 }
 
 static bool op_is_new(const struct chart_run *run, size_t row, const char *dtype) {
+    const char *op = run->bench.row[row].op;
+    if (!is_candidate(run, &run->bench.row[row], dtype, op)) return false;
     for (size_t i = 0; i < row; i++)
-        if (is_candidate(run, &run->bench.row[i], dtype, run->bench.row[row].op)) return false;
-    return is_candidate(run, &run->bench.row[row], dtype, run->bench.row[row].op);
+        if (strcmp(run->bench.row[i].op, op) == 0 &&
+            is_candidate(run, &run->bench.row[i], dtype, op))
+            return false;
+    return true;
 }
 
 size_t chart_pick_points(const struct chart_run *run, const char *dtype,

@@ -1,6 +1,5 @@
 /* chart_published.c - the lecture's picture: published rooflines of several GPUs, and where the catalogue's operations
  * lie by their intensity alone. Needs no run. */
-#define _GNU_SOURCE
 #include "chart.h"
 #include "chart_layout.h"
 #include "specs.h"

@@ -2,7 +2,6 @@
  *
  * Points are numbered and explained beside the chart. What has no FLOPs has no place on a logarithmic axis: the table
  * lists its bandwidth. */
-#define _GNU_SOURCE
 #include "chart.h"
 #include "chart_layout.h"
 #include "chart_points.h"
@@ -76,7 +75,7 @@ static int roofline(struct chart_out *out, const struct chart_run *run, const ch
     lines = chart_published_lines(run, dtype, line, chart_compute_lines(run, dtype, line, lines));
     if (with_flops == 0) return 0;
     chart_sort_lines(line, lines);
-    const struct chart_axes a = chart_roofline_axes(point, with_flops, line, lines);
+    const struct chart_axes a = chart_roofline_axes(point, with_flops, line, lines, true);
     snprintf(name, sizeof name, "roofline_%s", dtype);
     if (chart_write_lines(out, name, &a, line, lines) ||
         write_points(out, name, &a, point, points, with_flops))
@@ -117,6 +116,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     struct chart_line line[CHART_MAX_LINES];
     struct chart_vars v;
     size_t count = 0, first[DTYPE_COUNT + 1], lines = chart_memory_lines(run, line, 0);
+    const size_t slants = lines;
     char subtitle[256], text[64];
     for (int t = 0; t < DTYPE_COUNT; t++) {
         size_t with_flops = 0;
@@ -136,7 +136,8 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     first[DTYPE_COUNT] = count;
     if (count == 0) return 0;
     chart_sort_lines(line, lines);
-    const struct chart_axes a = chart_roofline_axes(all, count, line, lines);
+    for (size_t i = 0; i < slants; i++) line[i].colour = line[i].best ? 0x444444 : 0xb8b8b8;
+    const struct chart_axes a = chart_roofline_axes(all, count, line, lines, false);
     FILE *f =
         chart_data(out, "roofline_all_points", "op,impl,dtype,shape,ai,gflop_s,share,colour,above");
     if (!f) return -1;
@@ -155,7 +156,8 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     f = chart_data(out, "roofline_all_key", "dtype,roof,kink,best,best_op,colour,line,points");
     if (!f) return -1;
     const struct ceiling *dram = ceilings_bandwidth(&run->roofs, "DRAM", run->threads, NULL);
-    for (int t = 0, row = 0; t < DTYPE_COUNT; t++) {
+    int row = 0;
+    for (int t = 0; t < DTYPE_COUNT; t++) {
         const struct ceiling *top = ceilings_compute(&run->roofs, dtypes[t].name, run->threads);
         const struct chart_point *fast = &all[first[t]];
         if (first[t] == first[t + 1]) continue;
@@ -182,6 +184,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     chart_set_data(&v, out, "roofs_data", "roofline_all_roofs");
     chart_set_data(&v, out, "points_data", "roofline_all_points");
     chart_set_data(&v, out, "key_data", "roofline_all_key");
+    chart_set_number(&v, "formats", row);
     set_axes(&v, &a);
     chart_draw(out, &v, "roofline_all", "roofline_all");
     return 0;

@@ -1,5 +1,4 @@
 /* chart_roofs.c - the lines of a roofline chart, its axes and its legend. */
-#define _GNU_SOURCE
 #include "chart_roofs.h"
 
 #include <math.h>
@@ -146,7 +145,8 @@ static void free_legend(struct chart_axes *a, const struct chart_point *point, s
 }
 
 struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,
-                                      const struct chart_line *line, size_t lines) {
+                                      const struct chart_line *line, size_t lines,
+                                      bool with_legend) {
     const double compute = top_of(line, lines, false);
     double bandwidth = INFINITY, x_min = INFINITY, x_max = 0, y_min = INFINITY,
            y_max = fmax(compute, 0);
@@ -167,7 +167,7 @@ struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t po
                            CHART_HEIGHT};
     if (isnan(compute) && isfinite(bandwidth))
         a.y_max = fmax(a.y_max, chart_decade_above(3 * bandwidth * x_min));
-    free_legend(&a, point, points, line, lines);
+    if (with_legend) free_legend(&a, point, points, line, lines);
     return a;
 }
 
@@ -188,7 +188,7 @@ int chart_write_lines(struct chart_out *out, const char *name, const struct char
     FILE *f = chart_data(
         out, file,
         "label,rate,ai_0,gflop_0,ai_1,gflop_1,legend_ai_0,legend_ai_1,legend_text_ai,legend_gflop,"
-        "memory,measured,colour,best");
+        "memory,measured,colour,line,best");
     if (!f) return -1;
     const double memory = top_of(line, count, true);
     for (size_t i = 0; i < count; i++) {
@@ -215,7 +215,8 @@ int chart_write_lines(struct chart_out *out, const char *name, const struct char
                                  legend_y,
                                  l->memory,
                                  l->measured,
-                                 l->colour};
+                                 l->colour,
+                                 (double)i};
         if (x1 <= x0) continue;
         chart_csv_text(f, l->label);
         for (size_t k = 0; k < sizeof number / sizeof *number; k++) chart_csv_number(f, number[k]);

@@ -7,10 +7,10 @@
 enum { CHART_MAX_LINES = 24 };
 
 struct chart_line {
-    char label[320];
-    bool memory, measured, best;
     double rate; /* GB/s or GFLOP/s */
+    char label[320];
     unsigned colour;
+    bool memory, measured, best;
 };
 
 /* Each appends to `count` lines and returns the new count; a rate that is unknown is left out. */
@@ -27,9 +27,10 @@ void chart_sort_lines(struct chart_line *line, size_t count);
 /* Ceilings with the run's threads, for memory or this dtype, that prove nothing. */
 size_t chart_unproven_roofs(const struct chart_run *run, const char *dtype);
 
-/* Whole decades that hold every point, the kinks, and a free place for the legend. */
+/* Whole decades that hold every point and the kinks; with_legend: and a free place for the legend. */
 struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,
-                                      const struct chart_line *line, size_t lines);
+                                      const struct chart_line *line, size_t lines,
+                                      bool with_legend);
 
 /* Data <name>_roofs: both ends of each line and its place in the legend. 0, or -1 after one line on stderr. */
 int chart_write_lines(struct chart_out *out, const char *name, const struct chart_axes *a,

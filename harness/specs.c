@@ -12,6 +12,7 @@
 enum { MAX_COLUMNS = 32 };
 
 struct table {
+    char *text; /* what the cells point into; kept, like the tables, as long as the program runs */
     char *column[MAX_COLUMNS];
     int columns;
     char *(*cell)[MAX_COLUMNS];
@@ -27,8 +28,9 @@ static void broken(const char *file) {
 static struct table read_table(const char *file) {
     struct table t = {0};
     const char *text = embedded_file(file);
-    char *line = text ? strdup(text) : NULL;
-    if (!line) broken(file);
+    t.text = text ? strdup(text) : NULL;
+    if (!t.text) broken(file);
+    char *line = t.text;
     for (size_t lines = 0; *line; lines++) {
         char *end = strchr(line, '\n');
         if (!end) broken(file);
@@ -74,9 +76,9 @@ static double in_dtype(const struct table *t, size_t row, enum dtype d) {
 
 const struct gpu_spec *spec_gpus(size_t *count) {
     static struct gpu_spec *specs; /* built once from the constant table */
-    static size_t known;
+    static struct table t;
     if (!specs) {
-        const struct table t = read_table("specs/gpus.csv");
+        t = read_table("specs/gpus.csv");
         specs = calloc(t.rows, sizeof *specs);
         if (!specs) broken("specs/gpus.csv");
         for (size_t i = 0; i < t.rows; i++) {
@@ -97,10 +99,8 @@ const struct gpu_spec *spec_gpus(size_t *count) {
             for (int d = 0; d < DTYPE_COUNT; d++)
                 specs[i].gflop_s[d] = in_dtype(&t, i, (enum dtype)d);
         }
-        known = t.rows;
-        free(t.cell);
     }
-    *count = known;
+    *count = t.rows;
     return specs;
 }
 

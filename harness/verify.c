@@ -77,17 +77,17 @@ struct verdict verify(struct operands *o, const struct impl *impl, int64_t check
             snprintf(v.reason, sizeof v.reason, "the kernel returned error %d", error);
             return v;
         }
-        for (int i = 0; i < o->count; i++) {
-            if (operand_is_written(&o->op->operand[i]) &&
-                !check_operand(o, i, fills[f], checks, &v))
-                return v;
-        }
         const char *damage = operands_damage(o);
         if (damage) {
             v.status = "wrong";
             v.max_error = INFINITY;
             snprintf(v.reason, sizeof v.reason, "%s fill: %s", fill_names[fills[f]], damage);
             return v;
+        }
+        for (int i = 0; i < o->count; i++) {
+            if (operand_is_written(&o->op->operand[i]) &&
+                !check_operand(o, i, fills[f], checks, &v))
+                return v;
         }
     }
     return v;

@@ -60,9 +60,10 @@ const struct op ops[OP_COUNT] = {
 const char *const layout_names[LAYOUT_COUNT] = {"flat", "nn", "nt", "tn", "n", "t"};
 
 bool impl_is_vendor(const char *impl) {
-    static const char *const names[] = {"openblas", "blis", "onednn", "cublas", "cublaslt", "cub"};
+    static const char *const names[] = {"openblas", "blis",   "aocl", "mkl",
+                                        "onednn",   "cublas", "cub"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(impl, names[i]) == 0) return true;
+        if (strncmp(impl, names[i], strlen(names[i])) == 0) return true;
     return false;
 }
 

@@ -153,12 +153,12 @@ static inline float nvfp4_get(const void *tensor, int64_t elements, int64_t i) {
 }
 
 /* Quantises 16 values: scale = e4m3((max |x| / 6) / tensor_scale), code = e2m1(x / (scale * tensor_scale)), each
- * operation in fp32; a zero scale gives zero codes. Every implementation must give the same bits.
+ * operation in fp32; max passes over NaN; a zero scale gives zero codes. Every implementation must give the same bits.
  * Source: NVIDIA, "Pretraining Large Language Models with NVFP4" (arXiv 2509.25149), appendix on quantisation. */
 static inline void nvfp4_quantize_block(const float x[NVFP4_BLOCK], float tensor_scale,
                                         uint8_t codes[NVFP4_BLOCK / 2], uint8_t *scale) {
     float amax = 0;
-    for (int i = 0; i < NVFP4_BLOCK; i++) amax = fmaxf(amax, fabsf(x[i]));
+    for (int i = 0; i < NVFP4_BLOCK; i++) amax = fabsf(x[i]) > amax ? fabsf(x[i]) : amax;
     *scale = e4m3_of_float(amax / 6.0f / tensor_scale);
     const float step = e4m3_to_float(*scale) * tensor_scale;
     for (int i = 0; i < NVFP4_BLOCK; i += 2) {

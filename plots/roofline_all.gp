@@ -16,9 +16,6 @@ unset key
 is(name, value) = column(name) == value
 plot roofs_data using (column("ai_0")):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(column("colour")) \
          with vectors nohead lw 2.5 lc rgb variable, \
-     roofs_data using (column("legend_ai_0")):(column("legend_gflop")):(column("legend_ai_1") - column("legend_ai_0")):(0):(column("colour")) \
-         with vectors nohead lw 3 lc rgb variable, \
-     roofs_data using (column("legend_text_ai")):(column("legend_gflop")):(strcol("label")) with labels left font ',11' textcolor rgb dark, \
      points_data using (column("ai")):(is("above", 0) ? column("gflop_s") : NaN):(column("colour")) with points pt 7 ps 1.3 * dot lc rgb variable, \
      points_data using (column("ai")):(is("above", 1) ? column("gflop_s") : NaN):(column("colour")) with points pt 6 ps 1.5 * dot lw 2 lc rgb variable
 
@@ -43,10 +40,14 @@ set label 2 'ceiling' at 0.45, at(-1) right font size textcolor rgb 0x555555
 set label 3 'kink' at 0.6, at(-1) right font size textcolor rgb 0x555555
 set label 4 'best' at 0.77, at(-1) right font size textcolor rgb 0x555555
 set label 5 'by' at 0.8, at(-1) left font size textcolor rgb 0x555555
-set label 6 'Ceiling and best in GFLOP/s, kink in FLOP/byte at the DRAM bandwidth.' at 0, at(10) left font ',11' textcolor rgb 0x555555
-set label 7 'A point is an operation at its largest shape; products at up to four.' at 0, at(10.8) left font ',11' textcolor rgb 0x555555
-set label 8 'Hollow points lie above their measured roof.' at 0, at(11.6) left font ',11' textcolor rgb 0x555555
-plot key_data using (0.02):(at(column("line"))):(column("colour")) with points pt 7 ps 1.8 * dot lc rgb variable, \
+set label 6 'Ceiling and best in GFLOP/s, kink in FLOP/byte at the DRAM bandwidth.' at 0, at(formats + 9) left font ',11' textcolor rgb 0x555555
+set label 7 'A point is an operation at its largest shape; products at up to four.' at 0, at(formats + 9.8) left font ',11' textcolor rgb 0x555555
+set label 8 'Hollow points lie above their measured roof.' at 0, at(formats + 10.6) left font ',11' textcolor rgb 0x555555
+roof(c) = column("memory") == 1 ? column(c) : NaN
+set label 9 'measured bandwidth' at 0.14, at(formats + 1) left font size textcolor rgb 0x555555
+plot roofs_data using (0.01):(at(formats + 2 + roof("line"))):(0.1):(0):(column("colour")) with vectors nohead lw 3 lc rgb variable, \
+     roofs_data using (0.14):(at(formats + 2 + roof("line"))):(strcol("label")) with labels left font size textcolor rgb dark, \
+     key_data using (0.02):(at(column("line"))):(column("colour")) with points pt 7 ps 1.8 * dot lc rgb variable, \
      key_data using (0.05):(at(column("line"))):(strcol("dtype")) with labels left font size textcolor rgb dark, \
      key_data using (0.45):(at(column("line"))):(strcol("roof")) with labels right font size textcolor rgb dark, \
      key_data using (0.6):(at(column("line"))):(strcol("kink")) with labels right font size textcolor rgb dark, \

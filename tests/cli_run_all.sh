@@ -25,8 +25,6 @@ export ROOFLINE="$PWD/a place/roofline" LOG="$PWD/log"
 all=$SOURCE/run_all.sh
 
 logged() { printf '%s\n' "$@" | cmp -s - log || { sed 's/^/    ran: /' log >&2; false; }; }
-has_gnuplot() { command -v gnuplot >/dev/null; }
-plotted() { if has_gnuplot; then echo "plot $1"; fi; }
 
 # ---- options ----
 run "$all" --help
@@ -42,28 +40,17 @@ refused "cannot write 'file/x'" "$all" --out file/x
 pass_if "nothing was run" [ ! -e log ]
 
 # ---- steps ----
-mapfile -t plot < <(plotted "my run")
 run "$all" --smoke --out "my run" --threads 1,all
 pass_if "status $status" [ "$status" -eq 0 ]
 pass_if "steps" logged 'peaks --effort smoke --out my run --threads 1,all' \
-    'bench --effort smoke --out my run --threads 1,all' "${plot[@]}" 'summary my run'
+    'bench --effort smoke --out my run --threads 1,all' 'plot my run' 'summary my run'
 pass_if "findings are on stdout" grep -qx findings out
-if has_gnuplot; then pass_if "so are the pictures" grep -qx 'my run/charts/roofline.png' out; fi
+pass_if "so are the pictures" grep -qx 'my run/charts/roofline.png' out
 
 rm log
 run "$all" --full --resume "my run"
 pass_if "resume" logged 'peaks --effort full --out my run --resume' 'bench --effort full --out my run --resume' \
-    "${plot[@]}" 'summary my run'
-
-# ---- no gnuplot: a PATH with nothing but what the script calls ----
-mkdir bin
-for tool in bash env dirname mkdir find sort git date sed tr cat; do ln -s "$(command -v $tool)" bin/$tool; done
-rm -rf log "my run"
-run env PATH="$PWD/bin" "$all" --out "my run"
-pass_if "no gnuplot: status $status" [ "$status" -eq 0 ]
-pass_if "no gnuplot: says so, once" [ "$(grep -c gnuplot err)" -eq 1 ]
-pass_if "no gnuplot: the rest is done" logged 'peaks --effort default --out my run' \
-    'bench --effort default --out my run' 'summary my run'
+    'plot my run' 'summary my run'
 
 # ---- exit statuses ----
 rm log

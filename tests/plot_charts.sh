@@ -98,6 +98,15 @@ expect 2 2 env PATH="$work/failing:$PATH" "$roofline" plot --specs -o "$work/fai
 contains "$work/stderr" 'undefined variable'
 [ -z "$(find "$work/failed" -name '*.p*g' -o -name '*.partial')" ] || fail "a failed chart was left behind"
 expect 2 2 env LC_ALL=de_DE.UTF-8 LC_NUMERIC=de_DE.UTF-8 PATH="$work/asking:$PATH" "$roofline" plot --specs -o "$work/asked" --format svg
+mkdir "$work/halting"
+cat > "$work/halting/gnuplot" <<'SCRIPT'
+#!/bin/sh
+file=$(sed -n "s/^output_file = '\(.*\)'$/\1/p")
+printf 'half a picture' > "$file"
+SCRIPT
+chmod +x "$work/halting/gnuplot"
+expect 2 4 env PATH="$work/halting:$PATH" "$roofline" plot --specs -o "$work/halted"
+[ -z "$(find "$work/halted" -name '*.p*g*' -o -name '*.svg*')" ] || fail "half a picture was left behind"
 [ "$(sort -u "$work/locale")" = C ] || fail "gnuplot runs in the caller's locale"
 
 if ! command -v gnuplot > /dev/null; then
@@ -122,7 +131,7 @@ done
 contains "$charts/roofline_fp32.svg" 'Roofline, fp32' '2 threads' 'arithmetic intensity, FLOP/byte' packed_avx512 2048^3 \
     'L1 triad' 'L2 ' 'DRAM far copy' 'DRAM near copy' 'FLOPs a cycle x measured clock' '1 above the roof' transpose 'no FLOPs' '>10000<'
 lacks "$charts/roofline_fp32.svg" broken
-contains "$charts/roofline_all.svg" fp64 bf16 nvfp4 'avx512_bf16' kink
+contains "$charts/roofline_all.svg" fp64 bf16 nvfp4 467.5 kink 'measured bandwidth' 'DRAM near copy'
 contains "$charts/bandwidth.svg" 'read, 2 threads' 'triad, 1 thread' '64 KiB' '16 MiB' DRAM L1
 contains "$charts/ladder.svg" 'fp64  avx512' 'bf16  avx512_bf16' 467
 contains "$charts/matmul_fp32.svg" packed_avx2 openblas 'measured ceiling' 'kink predicted at n = 17'

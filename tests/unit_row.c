@@ -123,8 +123,7 @@ static void test_foreign(const char *path) {
         "n,op,dtype,impl,time_s\r\n7,copy,fp32,a b,1.5e-3\r\n8,add,fp64,,\r\n", /* CRLF */
         "\xef\xbb\xbfn,op,dtype,impl,time_s\n7,copy,fp32,a b,1.5e-3\n8,add,fp64,,\n", /* byte order mark */
         "n,op,dtype,impl,time_s\n\n7,copy,fp32,a b,1.5e-3\n\n8,add,fp64,,\n\n", /* empty lines */
-        "\"n\",\"op\",dtype,impl,time_s\n\"7\",\"copy\",fp32,\"a "
-        "b\",\"1.5e-3\"\n8,add,fp64,\"\",\n",
+        "\"n\",\"op\",dtype,impl,time_s\n\"7\",copy,fp32,\"a b\",\"1.5e-3\"\n8,add,fp64,\"\",\n",
     };
     for (size_t i = 0; i < sizeof same_table / sizeof same_table[0]; i++) {
         write_file(path, same_table[i], strlen(same_table[i]));

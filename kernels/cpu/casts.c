@@ -1,6 +1,7 @@
 /* casts.c - between fp32 and every other dtype, rounding to nearest even, in plain C. */
 #include "vec.h"
 #include "parallel.h"
+#include "table_rows.h"
 
 #define NOT_FP32
 #define BODY "casts.inc"
@@ -9,8 +10,8 @@
 
 extern const struct impl casts_cpu[];
 const struct impl casts_cpu[] = {
-#define NAME    "portable"
-#define REFUSES NULL
+#define NAME       "portable"
+#define REFUSES(t) NULL
 #include "casts_rows.inc"
     {.run = NULL},
 };

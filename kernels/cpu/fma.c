@@ -7,7 +7,7 @@
 
 enum { lanes_fp64 = 2, lanes_fp32 = 4 };
 typedef double vec_fp64 __attribute__((vector_size(16)));
-typedef float  vec_fp32 __attribute__((vector_size(16)));
+typedef float vec_fp32 __attribute__((vector_size(16)));
 
 /* Without it a compiler would multiply once and add k times: x w is the same in every round. */
 #if defined(__x86_64__)
@@ -18,13 +18,13 @@ typedef float  vec_fp32 __attribute__((vector_size(16)));
 #define NEW_VALUES(v, w) __asm__("" : "+m"(v), "+m"(w))
 #endif
 
-#define V                AFN(vec)
-#define LANES            AFN(lanes)
-#define MADD(a, b, c)    ((a) * (b) + (c))
-#define LOAD(x, i)       LOAD_PART(x, i, LANES, 0)
-#define LOAD_PART        FN(load_part)
-#define STORE_PART       FN(store_part)
-#define SPLAT            FN(splat)
+#define V             AFN(vec)
+#define LANES         AFN(lanes)
+#define MADD(a, b, c) ((a) * (b) + (c))
+#define LOAD(x, i)    LOAD_PART(x, i, LANES, 0)
+#define LOAD_PART     FN(load_part)
+#define STORE_PART    FN(store_part)
+#define SPLAT         FN(splat)
 
 #define WIDE_ONLY
 #define BODY "fma_vec.inc"

@@ -11,8 +11,7 @@ static inline size_t unaligned_head(const char *y, size_t n) {
 static inline void copy_bytes(char *restrict y, const char *restrict x, size_t n) {
     size_t i = unaligned_head(y, n);
     if (i > 0) memcpy(y, x, i);
-    INDEPENDENT UNROLL
-    for (; i + RAW_BYTES <= n; i += RAW_BYTES) RAW_STORE(y + i, raw_load(x + i));
+    INDEPENDENT UNROLL for (; i + RAW_BYTES <= n; i += RAW_BYTES) RAW_STORE(y + i, raw_load(x + i));
     if (i < n) memcpy(y + i, x + i, n - i);
 }
 
@@ -21,8 +20,7 @@ static inline void fill_bytes(char *restrict y, const char *restrict pattern, si
     const raw vector = raw_load(pattern);
     size_t i = unaligned_head(y, n);
     if (i > 0) memcpy(y, pattern, i);
-    INDEPENDENT UNROLL
-    for (; i + RAW_BYTES <= n; i += RAW_BYTES) RAW_STORE(y + i, vector);
+    INDEPENDENT UNROLL for (; i + RAW_BYTES <= n; i += RAW_BYTES) RAW_STORE(y + i, vector);
     if (i < n) memcpy(y + i, pattern, n - i);
 }
 #endif

@@ -2,6 +2,7 @@
 #include "vec.h"
 #include "move_bytes.h"
 #include "parallel.h"
+#include "table_rows.h"
 
 #define BODY "moves.inc"
 #include "each_dtype.inc"
@@ -9,8 +10,8 @@
 
 extern const struct impl moves_cpu[];
 const struct impl moves_cpu[] = {
-#define NAME    "portable"
-#define REFUSES NULL
+#define NAME       "portable"
+#define REFUSES(t) NULL
 #include "moves_rows.inc"
     {.run = NULL},
 };

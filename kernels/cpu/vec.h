@@ -8,9 +8,9 @@
 #include "../numerics.h"
 
 enum { lanes_fp64 = 1, lanes_fp32 = 1 };
-typedef double   vec_fp64;
-typedef float    vec_fp32;
-typedef uint64_t uvec_fp64;             /* the bits of a vec */
+typedef double vec_fp64;
+typedef float vec_fp32;
+typedef uint64_t uvec_fp64; /* the bits of a vec */
 typedef uint32_t uvec_fp32;
 
 static inline vec_fp64 splat_fp64(double v) { return v; }
@@ -71,11 +71,13 @@ static inline vec_fp32 from_float_fp32(const float *x, int64_t i) { return x[i];
 static inline void to_float_fp64(float *y, int64_t i, vec_fp64 v) { y[i] = (float)v; }
 static inline void to_float_fp32(float *y, int64_t i, vec_fp32 v) { y[i] = v; }
 
-static inline vec_fp32 decode_nvfp4(const uint8_t *codes, const uint8_t *scales, float tensor_scale, int64_t i) {
+static inline vec_fp32 decode_nvfp4(const uint8_t *codes, const uint8_t *scales, float tensor_scale,
+                                    int64_t i) {
     const uint8_t code = (uint8_t)(codes[i / 2] >> i % 2 * 4 & 15);
     return e2m1_to_float(code) * e4m3_to_float(scales[i / NVFP4_BLOCK]) * tensor_scale;
 }
-static inline void quantize_nvfp4(const float *x, float tensor_scale, uint8_t *codes, uint8_t *scale) {
+static inline void quantize_nvfp4(const float *x, float tensor_scale, uint8_t *codes,
+                                  uint8_t *scale) {
     nvfp4_quantize_block(x, tensor_scale, codes, scale);
 }
 
@@ -92,8 +94,28 @@ static inline raw raw_load(const char *p) {
 }
 static inline void raw_store(char *p, raw v) { memcpy(p, &v, sizeof v); }
 
+/* unsigned patterns up to `limit`, 0 for those above */
+static inline raw positive_16(raw v, uint16_t limit) {
+    uint16_t pattern[RAW_BYTES / 2];
+    memcpy(pattern, &v, sizeof v);
+    for (int i = 0; i < RAW_BYTES / 2; i++) pattern[i] = pattern[i] <= limit ? pattern[i] : 0;
+    memcpy(&v, pattern, sizeof v);
+    return v;
+}
+static inline raw positive_8(raw v, uint8_t limit) {
+    uint8_t pattern[RAW_BYTES];
+    memcpy(pattern, &v, sizeof v);
+    for (int i = 0; i < RAW_BYTES; i++) pattern[i] = pattern[i] <= limit ? pattern[i] : 0;
+    memcpy(&v, pattern, sizeof v);
+    return v;
+}
+
 /* The iterations of the next loop do not depend on each other. */
+#ifdef __clang__
+#define INDEPENDENT
+#else
 #define INDEPENDENT _Pragma("GCC ivdep")
+#endif
 #define UNROLL
 
 #include "vec_common.h"

@@ -36,17 +36,18 @@
 #endif
 
 /* An input operand: a pointer, but for nvfp4. */
-typedef const double   *in_fp64;
-typedef const float    *in_fp32;
+typedef const double *in_fp64;
+typedef const float *in_fp32;
 typedef const uint16_t *in_fp16, *in_bf16;
-typedef const uint8_t  *in_fp8_e4m3, *in_fp8_e5m2;
+typedef const uint8_t *in_fp8_e4m3, *in_fp8_e5m2;
 typedef struct {
     const uint8_t *codes, *scales;
-    float          tensor_scale;
+    float tensor_scale;
 } in_nvfp4;
 
 static inline in_nvfp4 view_nvfp4(const void *tensor, int64_t elements) {
-    return (in_nvfp4){tensor, nvfp4_scales_const(tensor, elements), nvfp4_tensor_scale(tensor, elements)};
+    return (in_nvfp4){tensor, nvfp4_scales_const(tensor, elements),
+                      nvfp4_tensor_scale(tensor, elements)};
 }
 static inline vec_fp32 load_nvfp4(in_nvfp4 x, int64_t i) {
     return decode_nvfp4(x.codes, x.scales, x.tensor_scale, i);
@@ -56,6 +57,12 @@ static inline vec_fp32 load_part_nvfp4(in_nvfp4 x, int64_t i, int64_t count, flo
     (void)count, (void)rest;
     return load_nvfp4(x, i);
 }
+
+/* max(x, 0) of patterns: those of numbers > 0 run up to infinity's, or to the largest number's; NaN gives 0. */
+static inline raw positive_fp16(raw v) { return positive_16(v, 0x7c00); }
+static inline raw positive_bf16(raw v) { return positive_16(v, 0x7f80); }
+static inline raw positive_fp8_e4m3(raw v) { return positive_8(v, 0x7e); }
+static inline raw positive_fp8_e5m2(raw v) { return positive_8(v, 0x7c); }
 
 #define BODY "vec_parts.inc"
 #include "each_dtype.inc"

@@ -1,4 +1,5 @@
-/* vec_exp.h - e^x for any x, within 1 ulp in fp32 and in fp64 (measured by tests/unit_kernels_math.c).
+/* vec_exp.h - e^x for any x. Errors seen by tests/unit_kernels_math.c, in ulp: fp32 0.85 with fused
+ * multiply-adds, 1.2 without; fp64 1.0 and 1.3.
  *
  * x = n ln 2 + r, |r| <= ln(2)/2, ln 2 in two parts of which the first times n is exact; e^r by a minimax polynomial
  * (relative error 3e-9 and 3e-17); times 2^n in two factors, so that subnormal results round once and large n overflow
@@ -9,7 +10,8 @@
 static inline vec_fp32 exp_of_fp32(vec_fp32 x) {
     x = smaller_fp32(splat_fp32(89.0f), larger_fp32(splat_fp32(-104.0f), x));
 
-    const vec_fp32 anchor = splat_fp32(0x1.8p23f);     /* adding it rounds to an integer, held in the low bits */
+    const vec_fp32 anchor =
+        splat_fp32(0x1.8p23f); /* adding it rounds to an integer, held in the low bits */
     const vec_fp32 shifted = madd_fp32(x, splat_fp32(0x1.715476p0f), anchor);
     const vec_fp32 n = shifted - anchor;
     vec_fp32 r = madd_fp32(n, splat_fp32(-0x1.62e400p-1f), x);

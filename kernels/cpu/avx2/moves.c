@@ -1,0 +1,18 @@
+/* moves.c - ../moves.c in 256-bit vectors. */
+#include "vec.h"
+#include "../isa.h"
+#include "../move_bytes.h"
+#include "../parallel.h"
+#include "../table_rows.h"
+
+#define BODY "moves.inc"
+#include "../each_dtype.inc"
+#include "../copy_nvfp4.inc"
+
+extern const struct impl moves_avx2[];
+const struct impl moves_avx2[] = {
+#define NAME       "avx2"
+#define REFUSES(t) refuses_without_avx2
+#include "../moves_rows.inc"
+    {.run = NULL},
+};

@@ -1,0 +1,42 @@
+/* streaming.c - copy, fill, triu, casts and elementwise operations with non-temporal 256-bit stores. */
+#define STREAMING
+#include "vec.h"
+#include "../isa.h"
+#include "../move_bytes.h"
+#include "../parallel.h"
+#include "../streaming.h"
+#include "../table_rows.h"
+
+static const char *refuses_isa(const struct args *a) { return refuses_without_avx2(a); }
+
+#define BODY "streaming_refusal.inc"
+#include "../each_dtype.inc"
+static const char *refuses_nvfp4(const struct args *a) {
+    const char *reason = refuses_isa(a);
+    return reason ? reason : refuses_in_caches(a, 1);
+}
+
+#define BODY "moves.inc"
+#include "../each_dtype.inc"
+#include "../copy_nvfp4.inc"
+#define NOT_FP32
+#define BODY "casts.inc"
+#include "../each_dtype.inc"
+#define BODY "elementwise.inc"
+#include "../each_dtype.inc"
+
+#define NAME       "avx2_nt"
+#define REFUSES(t) refuses_##t
+
+extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[];
+const struct impl elementwise_nt_avx2[] = {
+#include "../elementwise_rows.inc"
+#include "../casts_rows.inc"
+    {.run = NULL},
+};
+
+const struct impl stream_nt_avx2[] = {
+#include "../moves_rows.inc"
+#include "../elementwise_stream_rows.inc"
+    {.run = NULL},
+};
