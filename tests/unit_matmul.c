@@ -12,8 +12,7 @@ enum {
     GUARD = 256,
     GUARD_BYTE = 0xa5,
     MAX_COMPLAINTS = 20,
-    WIDE =
-        4200, /* columns of fp64 that take more than a block of B (4096 with a last-level cache of 32 MiB) */
+    WIDE = 4200, /* columns of fp64: more than a block of B, 4096 where the last cache has 32 MiB */
 };
 
 static uint64_t random_bits(uint64_t *state) { /* splitmix64, Steele et al. 2014 */

@@ -14,8 +14,8 @@
 
 enum {
     LINE = 64,
-    K_GRANULE = 16
-}; /* blocks of k start at scale blocks of nvfp4 and at pairs of bf16 */
+    K_GRANULE = 16, /* blocks of k start at scale blocks of nvfp4 and at pairs of bf16 */
+};
 
 struct blocks {
     int64_t mc, nc, kc;
