@@ -56,7 +56,7 @@ static void add_stream(struct plan *p, struct device *d, enum op_id op, double b
     struct trial trial = {
         .copies = own ? threads : 1,
         .fill = FILL_normal,
-        .problem = {.s = {1, 1, vector_length(&ops[op], t, own ? bytes : bytes), 1},
+        .problem = {.s = {1, 1, vector_length(&ops[op], t, bytes), 1},
                     .alpha = 0.5,
                     .threads = own ? 1 : threads}};
     trial.cold = !own && bytes >= 4 * device_last_cache(d, threads);

@@ -144,7 +144,7 @@ const char *operands_damage(struct operands *o) {
             unsigned char seen[8], want[8];
             if (o->device->download(o->device, seen, buffer + (size_t)at * size, size))
                 return "cannot be read back";
-            fill_element(pool_of(o, i), at, (uint64_t)(i + 1), want);
+            fill_element(pool_of(o, i), at, (uint64_t)i + 1, want);
             if (memcmp(seen, want, size) != 0) return "wrote to an input";
         }
     }

@@ -218,7 +218,7 @@ int threads_parse(const struct device *d, const char *list, int counts[MAX_THREA
     char item[NAME_BYTES];
     int n = 0;
     while (n < MAX_THREAD_COUNTS && next_item(&list, item)) {
-        char *end;
+        char *end = item;
         const long value = strcmp(item, "all") == 0 ? d->max_threads : strtol(item, &end, 10);
         if (strcmp(item, "all") != 0 &&
             (*end || end == item || value < 1 || value > d->max_threads)) {
