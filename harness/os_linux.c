@@ -235,20 +235,26 @@ int64_t os_available_memory(void) {
     return available;
 }
 
+static size_t whole_pages(size_t bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
 void *os_map(size_t bytes) {
-    if (bytes < HUGE_PAGE) bytes = HUGE_PAGE;
-    const size_t padded = bytes + HUGE_PAGE;
-    if (padded < bytes) return NULL;
-    char *base = mmap(NULL, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* A huge page that is used in part costs more to clear than it saves. */
+    const size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : 0, used = whole_pages(bytes);
+    if (used < bytes || used + alignment < used) return NULL;
+    char *base =
+        mmap(NULL, used + alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;
-    const size_t lead = (HUGE_PAGE - (uintptr_t)base % HUGE_PAGE) % HUGE_PAGE;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (bytes + page - 1) / page * page;
+    if (!alignment) return base;
+    const size_t lead = (alignment - (uintptr_t)base % alignment) % alignment;
     if (lead) munmap(base, lead);
-    if (padded - lead > used) munmap(base + lead + used, padded - lead - used);
+    if (alignment > lead) munmap(base + lead + used, alignment - lead);
     madvise(base + lead, used, MADV_HUGEPAGE);
     return base + lead;
 }
 
 void os_unmap(void *p, size_t bytes) {
-    if (p) munmap(p, bytes < HUGE_PAGE ? HUGE_PAGE : bytes);
+    if (p) munmap(p, whole_pages(bytes));
 }

@@ -24,6 +24,14 @@ static int64_t spot(int64_t c, int64_t checks, int64_t n) {
     return (int64_t)((double)(fraction >> 11) * 0x1p-53 * (double)n);
 }
 
+/* Elements to compare: an oracle of `depth` terms an element must not take longer than the run it judges. */
+static int64_t enough(const struct operands *o, int64_t checks, int64_t n) {
+    enum { LEAST = 64, TERMS = 1 << 18 };
+    const double affordable = TERMS / fmax(o->op->depth(o->truth.s), 1);
+    if (checks > affordable) checks = affordable > LEAST ? (int64_t)affordable : LEAST;
+    return checks < n ? checks : n;
+}
+
 static bool check_operand(struct operands *o, int i, enum fill fill, int64_t checks,
                           struct verdict *v) {
     const enum dtype stored = operand_dtype(&o->op->operand[i], o->dtype);
@@ -34,7 +42,7 @@ static bool check_operand(struct operands *o, int i, enum fill fill, int64_t che
         snprintf(v->reason, sizeof v->reason, "the result cannot be read back");
         return false;
     }
-    const int64_t count = checks < n ? checks : n;
+    const int64_t count = enough(o, checks, n);
     for (int64_t c = 0; c < count; c++) {
         const int64_t at = spot(c, count, n);
         long double mag = 0;

@@ -10,8 +10,8 @@ struct verdict {
     int64_t checked;    /* output elements compared */
 };
 
-/* Runs impl once on the integers fill and once on the normal fill and compares up to `checks` elements of each output,
- * both ends always, with
+/* Runs impl once on the integers fill and once on the normal fill and compares up to `checks` elements of each output (fewer
+ * where one takes many terms), both ends always, with
  *   |got - want| <= (depth u_acc + 2 u_store) sum|terms| + smallest subnormal of the stored dtype      (u: unit roundoff)
  * or to the last bit where ops.def says so. Guard bands and inputs must be untouched; NaN fails.
  * Leaves the operands holding the normal fill's results. */

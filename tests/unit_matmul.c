@@ -1,5 +1,6 @@
-/* unit_matmul.c - every row of matmul and bmm that this machine can run, against sums in long double: sizes around
- * every tile edge, all layouts, alpha and beta, NaN in C where it must not be read, guard bands that must stay. */
+/* unit_matmul.c - every row of matmul and bmm that this machine can run, against sums in long
+ * double: sizes around every tile edge, all layouts, alpha and beta, NaN in C where it must not
+ * be read, guard bands that must stay. */
 #include "../kernels/numerics.h"
 #include "../kernels/vendor/vendor.h"
 
@@ -11,10 +12,10 @@ enum {
     GUARD = 256,
     GUARD_BYTE = 0xa5,
     MAX_COMPLAINTS = 20,
-    WIDE = 4200,        /* columns of fp64 that take more than a block of B (4096 with a last-level cache of 32 MiB) */
+    WIDE = 4200, /* columns of fp64: more than a block of B, 4096 where the last cache has 32 MiB */
 };
 
-static uint64_t random_bits(uint64_t *state) {        /* splitmix64, Steele et al. 2014 */
+static uint64_t random_bits(uint64_t *state) { /* splitmix64, Steele et al. 2014 */
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -40,14 +41,17 @@ static void *aligned(size_t bytes) {
 static void *random_tensor(enum dtype t, int64_t elements, uint64_t *state, bool exact) {
     uint8_t *tensor = aligned(storage_bytes(t, elements));
     if (t != DT_nvfp4) {
-        for (int64_t i = 0; i < elements; i++) value_put(t, tensor, elements, i, random_value(state, exact));
+        for (int64_t i = 0; i < elements; i++)
+            value_put(t, tensor, elements, i, random_value(state, exact));
         return tensor;
     }
     for (int64_t i = 0; i < elements; i += NVFP4_BLOCK) {
         float x[NVFP4_BLOCK];
         for (int j = 0; j < NVFP4_BLOCK; j++) x[j] = (float)random_value(state, exact);
-        if (exact) x[i / NVFP4_BLOCK % NVFP4_BLOCK] = 6;   /* every block scale is 1, so codes are exact */
-        nvfp4_quantize_block(x, exact ? 1 : 0.0371f, tensor + i / 2, nvfp4_scales(tensor, elements) + i / NVFP4_BLOCK);
+        if (exact)
+            x[i / NVFP4_BLOCK % NVFP4_BLOCK] = 6; /* every block scale is 1, so codes are exact */
+        nvfp4_quantize_block(x, exact ? 1 : 0.0371f, tensor + i / 2,
+                             nvfp4_scales(tensor, elements) + i / NVFP4_BLOCK);
     }
     nvfp4_set_tensor_scale(tensor, elements, exact ? 1 : 0.0371f);
     return tensor;
@@ -61,12 +65,12 @@ static long double *values_of(enum dtype t, const void *tensor, int64_t elements
 
 /* One problem of a dtype, which all of its rows solve. */
 struct problem {
-    enum op_id   op;
-    enum dtype   dtype;
-    struct args  a;                      /* buf[2] and scratch are the row's own */
-    bool         exact;
-    void        *old;                    /* C before the call, NaN where beta is 0 */
-    long double *want, *bound;           /* [b,m,n] */
+    enum op_id op;
+    enum dtype dtype;
+    struct args a; /* buf[2] and scratch are the row's own */
+    bool exact;
+    void *old;                 /* C before the call, NaN where beta is 0 */
+    long double *want, *bound; /* [b,m,n] */
 };
 
 /* i-p-j order: each row of B is read along. */
@@ -76,7 +80,8 @@ static void solve(struct problem *p) {
     const enum dtype stored = dtypes[p->dtype].product, acc = dtypes[p->dtype].acc;
     const long double unit = (long double)k * dtype_roundoff(acc) + 2 * dtype_roundoff(stored);
     const bool a_transposed = a->layout == LAYOUT_TN, b_transposed = a->layout == LAYOUT_NT;
-    long double *A = values_of(p->dtype, a->buf[0], a->s.b * m * k), *B = values_of(p->dtype, a->buf[1], a->s.b * k * n);
+    long double *A = values_of(p->dtype, a->buf[0], a->s.b * m * k),
+                *B = values_of(p->dtype, a->buf[1], a->s.b * k * n);
     p->want = aligned((size_t)elements * sizeof *p->want);
     p->bound = aligned((size_t)elements * sizeof *p->bound);
     for (int64_t row = 0; row < a->s.b * m; row++) {
@@ -84,15 +89,18 @@ static void solve(struct problem *p) {
         long double *want = p->want + row * n, *bound = p->bound + row * n;
         for (int64_t j = 0; j < n; j++) want[j] = bound[j] = 0;
         for (int64_t q = 0; q < k; q++) {
-            const long double x = a->alpha * A[batch * m * k + (a_transposed ? q * m + i : i * k + q)];
+            const long double x =
+                a->alpha * A[batch * m * k + (a_transposed ? q * m + i : i * k + q)];
             for (int64_t j = 0; j < n; j++) {
-                const long double term = x * B[batch * k * n + (b_transposed ? j * k + q : q * n + j)];
+                const long double term =
+                    x * B[batch * k * n + (b_transposed ? j * k + q : q * n + j)];
                 want[j] += term;
                 bound[j] += fabsl(term);
             }
         }
         for (int64_t j = 0; j < n; j++) {
-            const long double old = a->beta == 0 ? 0 : a->beta * value_get(stored, p->old, elements, row * n + j);
+            const long double old =
+                a->beta == 0 ? 0 : a->beta * value_get(stored, p->old, elements, row * n + j);
             want[j] += old;
             bound[j] = unit * (bound[j] + fabsl(old)) + dtype_smallest(stored);
             if (p->exact) want[j] = value_round(stored, want[j]);
@@ -109,7 +117,8 @@ static void problem_open(struct problem *p, uint64_t *state) {
     a->buf[1] = random_tensor(p->dtype, a->s.b * a->s.k * a->s.n, state, p->exact);
     p->old = aligned(storage_bytes(stored, elements));
     for (int64_t i = 0; i < elements; i++)
-        value_put(stored, p->old, elements, i, a->beta == 0 ? (long double)NAN : random_value(state, p->exact));
+        value_put(stored, p->old, elements, i,
+                  a->beta == 0 ? (long double)NAN : random_value(state, p->exact));
     solve(p);
 }
 
@@ -117,13 +126,14 @@ static void problem_close(struct problem *p) {
     free(p->a.buf[0]), free(p->a.buf[1]), free(p->old), free(p->want), free(p->bound);
 }
 
-static int complain(const struct problem *p, const char *name, const char *what, int64_t i, long double got,
-                    long double want) {
+static int complain(const struct problem *p, const char *name, const char *what, int64_t i,
+                    long double got, long double want) {
     const struct shape s = p->a.s;
-    printf("%s.%s.%s b=%lld m=%lld n=%lld k=%lld %s alpha=%g beta=%g threads=%d %s: %s [%lld] %.9Lg, not %.9Lg\n",
-           ops[p->op].name, name, dtypes[p->dtype].name, (long long)s.b, (long long)s.m, (long long)s.n, (long long)s.k,
-           layout_names[p->a.layout], p->a.alpha, p->a.beta, p->a.threads, p->exact ? "exact" : "normal", what,
-           (long long)i, got, want);
+    printf("%s.%s.%s b=%lld m=%lld n=%lld k=%lld %s alpha=%g beta=%g threads=%d %s: %s [%lld] "
+           "%.9Lg, not %.9Lg\n",
+           ops[p->op].name, name, dtypes[p->dtype].name, (long long)s.b, (long long)s.m,
+           (long long)s.n, (long long)s.k, layout_names[p->a.layout], p->a.alpha, p->a.beta,
+           p->a.threads, p->exact ? "exact" : "normal", what, (long long)i, got, want);
     return 1;
 }
 
@@ -143,7 +153,7 @@ static int run(const struct problem *p, const struct impl *impl) {
     uint8_t *guarded = aligned(c_bytes + 2 * GUARD), *C = guarded + GUARD;
     uint8_t *scratch = aligned(scratch_bytes + GUARD);
     memset(guarded, GUARD_BYTE, c_bytes + 2 * GUARD);
-    memset(scratch, 0xff, scratch_bytes);              /* NaN in every format */
+    memset(scratch, 0xff, scratch_bytes); /* NaN in every format */
     memset(scratch + scratch_bytes, GUARD_BYTE, GUARD);
     memcpy(C, p->old, c_bytes);
     a.buf[2] = C;
@@ -158,18 +168,21 @@ static int run(const struct problem *p, const struct impl *impl) {
     }
     if (guard_broken(guarded)) wrong = complain(p, impl->name, "guard before C", 0, 0, 0);
     if (guard_broken(C + c_bytes)) wrong = complain(p, impl->name, "guard after C", 0, 0, 0);
-    if (guard_broken(scratch + scratch_bytes)) wrong = complain(p, impl->name, "guard after scratch", 0, 0, 0);
+    if (guard_broken(scratch + scratch_bytes))
+        wrong = complain(p, impl->name, "guard after scratch", 0, 0, 0);
     free(guarded), free(scratch);
     return wrong;
 }
 
-/* Sizes 1 ... 40 each occur as m, n and k; the rest are edges of tiles, vectors, scale blocks and cache blocks. */
+/* Sizes 1 ... 40 each occur as m, n and k; the rest are edges of tiles, vectors, scale blocks
+ * and cache blocks. */
 static struct shape shape_of_case(int i) {
     static const struct shape edges[] = {
-        {1, 12, 32, 16},   {1, 13, 33, 17},   {1, 24, 64, 32},  {1, 25, 65, 1},    {1, 11, 31, 15},  {1, 48, 16, 48},
-        {1, 16, 48, 16},   {1, 32, 80, 64},   {1, 64, 64, 64},  {1, 1, 130, 70},   {1, 130, 1, 70},  {1, 6, 16, 8},
-        {1, 7, 17, 9},     {1, 97, 47, 3},    {1, 5, 7, 1100},  {1, 14, 34, 777},  {1, 16, 32, 1616}, {1, 112, 96, 96},
-        {1, 1, 1, 2000},   {1, 600, 3, 5},    {1, 2, WIDE, 250},
+        {1, 12, 32, 16},   {1, 13, 33, 17},   {1, 24, 64, 32},  {1, 25, 65, 1},  {1, 11, 31, 15},
+        {1, 48, 16, 48},   {1, 16, 48, 16},   {1, 32, 80, 64},  {1, 64, 64, 64}, {1, 1, 130, 70},
+        {1, 130, 1, 70},   {1, 6, 16, 8},     {1, 7, 17, 9},    {1, 97, 47, 3},  {1, 5, 7, 1100},
+        {1, 14, 34, 777},  {1, 16, 32, 1616}, {1, 112, 96, 96}, {1, 1, 1, 2000}, {1, 600, 3, 5},
+        {1, 2, WIDE, 250},
     };
     enum { EDGES = sizeof edges / sizeof edges[0] };
     if (i >= 40 + EDGES) return (struct shape){0};
@@ -182,12 +195,14 @@ struct tally {
 };
 
 /* Every row of this op and dtype on one problem. */
-static void check_problem(struct problem *p, const char *only, uint64_t *state, struct tally *tally) {
+static void check_problem(struct problem *p, const char *only, uint64_t *state,
+                          struct tally *tally) {
     if (op_refuses_shape(&ops[p->op], p->dtype, &p->a)) return;
     problem_open(p, state);
     tally->problems++;
     for (int group = 0; group < 2; group++)
-        for (const struct impl *const *table = group ? vendor_cpu_kernels : cpu_kernels; *table; table++)
+        for (const struct impl *const *table = group ? vendor_cpu_kernels : cpu_kernels; *table;
+             table++)
             for (const struct impl *impl = *table; impl->run; impl++) {
                 if (impl->op != p->op || impl->dtype != p->dtype) continue;
                 if (only && strcmp(only, impl->name) != 0) continue;
@@ -208,7 +223,8 @@ static void check_dtype(enum op_id op, enum dtype t, const char *only, struct ta
             const int turn = i + l;
             if (shape_of_case(i).n == WIDE && t != DT_fp64) continue;
             struct problem p = {.op = op, .dtype = t, .exact = turn % 3 != 0};
-            p.a = (struct args){.s = shape_of_case(i), .layout = layouts[l], .threads = threads[turn % 5]};
+            p.a = (struct args){
+                .s = shape_of_case(i), .layout = layouts[l], .threads = threads[turn % 5]};
             p.a.alpha = alphas[i / 2 % 3];
             p.a.beta = betas[(turn + i / 3) % 3];
             if (op == OP_bmm) {
@@ -229,8 +245,8 @@ int main(int argc, char **argv) {
             struct tally tally = {0};
             const double start = omp_get_wtime();
             check_dtype((enum op_id)op, (enum dtype)t, argc > 1 ? argv[1] : NULL, &tally);
-            printf("%s.%s: %d problems, %d runs, %d wrong, %.2f s\n", ops[op].name, dtypes[t].name, tally.problems,
-                   tally.runs, tally.wrong, omp_get_wtime() - start);
+            printf("%s.%s: %d problems, %d runs, %d wrong, %.2f s\n", ops[op].name, dtypes[t].name,
+                   tally.problems, tally.runs, tally.wrong, omp_get_wtime() - start);
             wrong += tally.wrong;
             runs += tally.runs;
         }

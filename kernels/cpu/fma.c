@@ -9,13 +9,14 @@ enum { lanes_fp64 = 2, lanes_fp32 = 4 };
 typedef double vec_fp64 __attribute__((vector_size(16)));
 typedef float vec_fp32 __attribute__((vector_size(16)));
 
-/* Without it a compiler would multiply once and add k times: x w is the same in every round. */
+/* No instruction, but the compiler has to take v for changed. Without it, it would multiply once for all chains and
+ * rounds, and only add: x w is always the same. */
 #if defined(__x86_64__)
-#define NEW_VALUES(v, w) __asm__("" : "+x"(v), "+x"(w))
+#define NEW_VALUE(v) __asm__("" : "+x"(v))
 #elif defined(__aarch64__)
-#define NEW_VALUES(v, w) __asm__("" : "+w"(v), "+w"(w))
+#define NEW_VALUE(v) __asm__("" : "+w"(v))
 #else
-#define NEW_VALUES(v, w) __asm__("" : "+m"(v), "+m"(w))
+#define NEW_VALUE(v) __asm__("" : "+m"(v))
 #endif
 
 #define V             AFN(vec)

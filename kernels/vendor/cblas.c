@@ -1,5 +1,6 @@
-/* cblas.c - OpenBLAS and BLIS as rows: found at run time, each in a scope of its own, so that one process holds both
- * although they export the same names. Interface: BLAS Technical Forum Standard (2001), appendix B, 32-bit integers. */
+/* cblas.c - OpenBLAS and BLIS as rows: found at run time, each in a scope of its own, so that
+ * one process holds both although they export the same names. Interface: BLAS Technical Forum
+ * Standard (2001), appendix B, 32-bit integers. */
 #include "tables.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };   /* CBLAS_ORDER, CBLAS_TRANSPOSE */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS_ORDER, CBLAS_TRANSPOSE */
 
 /* The routines of one precision. */
 #define T           float
@@ -18,14 +19,14 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };   /* CBLAS_ORDER, CBLAS_T
 #include "cblas_routines.inc"
 
 struct library {
-    const char             *impl, *file, *absent;
-    struct routines_single  single;
-    struct routines_double  twice;
-    void                  (*set_threads_int)(int);         /* OpenBLAS */
-    void                  (*set_threads_wide)(int64_t);    /* BLIS: dim_t */
-    int                     threads;                       /* last set; 0: never */
-    bool                    loaded;
-    char                    version[128];
+    const char *impl, *file, *absent;
+    struct routines_single single;
+    struct routines_double twice;
+    void (*set_threads_int)(int);      /* OpenBLAS */
+    void (*set_threads_wide)(int64_t); /* BLIS: dim_t */
+    int threads;                       /* last set; 0: never */
+    bool loaded;
+    char version[128];
 };
 
 /* Handles of what is loaded: there is one of each library in a process, as there is one device. */
@@ -35,7 +36,8 @@ static struct library libraries[] = {
 };
 enum { OPENBLAS, BLIS, LIBRARIES };
 
-/* *function = the address of a symbol, or NULL. ISO C has no cast from an object pointer to a function's. */
+/* *function = the address of a symbol, or NULL. ISO C has no cast from an object pointer to a
+ * function's. */
 static void find(void *handle, const char *name, void *function) {
     void *address = dlsym(handle, name);
     memcpy(function, &address, sizeof address);
@@ -76,8 +78,9 @@ void cblas_open(void) {
         find(handle, "cblas_dcopy", &l->twice.copy);
         find(handle, "openblas_set_num_threads", &l->set_threads_int);
         find(handle, "bli_thread_set_num_threads", &l->set_threads_wide);
-        l->loaded = l->single.gemm && l->single.gemv && l->single.dot && l->single.axpy && l->single.copy &&
-                    l->twice.gemm && l->twice.gemv && l->twice.dot && l->twice.axpy && l->twice.copy;
+        l->loaded = l->single.gemm && l->single.gemv && l->single.dot && l->single.axpy &&
+                    l->single.copy && l->twice.gemm && l->twice.gemv && l->twice.dot &&
+                    l->twice.axpy && l->twice.copy;
         if (!l->loaded) {
             dlclose(handle);
             continue;
@@ -91,7 +94,8 @@ void cblas_open(void) {
 
 const char *cblas_version(const char *impl) {
     for (int i = 0; i < LIBRARIES; i++)
-        if (strcmp(impl, libraries[i].impl) == 0) return libraries[i].loaded ? libraries[i].version : NULL;
+        if (strcmp(impl, libraries[i].impl) == 0)
+            return libraries[i].loaded ? libraries[i].version : NULL;
     return NULL;
 }
 
@@ -101,7 +105,9 @@ static const char *refuses(const struct library *l, const struct args *a) {
     if (s.m > INT_MAX || s.n > INT_MAX || s.k > INT_MAX) return "this CBLAS counts in 32 bits";
     return NULL;
 }
-static const char *refuses_openblas(const struct args *a) { return refuses(&libraries[OPENBLAS], a); }
+static const char *refuses_openblas(const struct args *a) {
+    return refuses(&libraries[OPENBLAS], a);
+}
 static const char *refuses_blis(const struct args *a) { return refuses(&libraries[BLIS], a); }
 
 /* Setting it costs a lock in OpenBLAS, so only when it changes. */
@@ -117,9 +123,9 @@ static void use_threads(struct library *l, int threads) {
 #define OF      single
 #define FN(f)   openblas_##f##_fp32
 #include "cblas_rows.inc"
-#define T       double
-#define OF      twice
-#define FN(f)   openblas_##f##_fp64
+#define T     double
+#define OF    twice
+#define FN(f) openblas_##f##_fp64
 #include "cblas_rows.inc"
 #undef LIBRARY
 
@@ -128,19 +134,20 @@ static void use_threads(struct library *l, int threads) {
 #define OF      single
 #define FN(f)   blis_##f##_fp32
 #include "cblas_rows.inc"
-#define T       double
-#define OF      twice
-#define FN(f)   blis_##f##_fp64
+#define T     double
+#define OF    twice
+#define FN(f) blis_##f##_fp64
 #include "cblas_rows.inc"
 #undef LIBRARY
 
-#define ROWS(library, dtype)                                                                       \
-    {OP_copy, #library, DT_##dtype, library##_copy_##dtype, refuses_##library, NULL},              \
-    {OP_axpy, #library, DT_##dtype, library##_axpy_##dtype, refuses_##library, NULL},              \
-    {OP_dot, #library, DT_##dtype, library##_dot_##dtype, refuses_##library, NULL},                \
-    {OP_matvec, #library, DT_##dtype, library##_matvec_##dtype, refuses_##library, NULL},          \
-    {OP_matmul, #library, DT_##dtype, library##_matmul_##dtype, refuses_##library, NULL},          \
-    {OP_bmm, #library, DT_##dtype, library##_matmul_##dtype, refuses_##library, NULL}
+#define ROWS(library, dtype)                                                                    \
+    {OP_copy, #library, DT_##dtype, library##_copy_##dtype, refuses_##library, NULL},           \
+        {OP_axpy, #library, DT_##dtype, library##_axpy_##dtype, refuses_##library, NULL},       \
+        {OP_dot, #library, DT_##dtype, library##_dot_##dtype, refuses_##library, NULL},         \
+        {OP_matvec, #library, DT_##dtype, library##_matvec_##dtype, refuses_##library, NULL},   \
+        {OP_matmul, #library, DT_##dtype, library##_matmul_##dtype, refuses_##library, NULL}, { \
+        OP_bmm, #library, DT_##dtype, library##_matmul_##dtype, refuses_##library, NULL         \
+    }
 
 const struct impl openblas_cpu[] = {ROWS(openblas, fp64), ROWS(openblas, fp32), {.run = NULL}};
 const struct impl blis_cpu[] = {ROWS(blis, fp64), ROWS(blis, fp32), {.run = NULL}};

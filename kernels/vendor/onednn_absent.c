@@ -11,7 +11,8 @@ static const char *refuses(const struct args *a) {
     return "oneDNN 2 was not found when this was built";
 }
 
-#define ROW(op, dtype, scratch) {OP_##op, "onednn", DT_##dtype, unreachable, refuses, NULL}
+#define ROW(op, dtype, scratch) \
+    { OP_##op, "onednn", DT_##dtype, unreachable, refuses, NULL }
 const struct impl onednn_cpu[] = {
 #include "onednn_rows.inc"
     {.run = NULL},

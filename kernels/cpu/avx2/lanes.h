@@ -1,6 +1,7 @@
-/* lanes.h - vectors of fp32 and fp64 in AVX2, FMA, F16C: loads that decode, stores that round, transposes of tiles.
- * The same names as avx512/lanes.h, so that kernels are written once. A _part touches the first n elements only;
- * the lanes beyond are 0. Conversions give the bits of numerics.h (NaN payloads aside). */
+/* lanes.h - vectors of fp32 and fp64 in AVX2, FMA, F16C: loads that decode, stores that round,
+ * transposes of tiles. The same names as avx512/lanes.h, so that kernels are written once. A
+ * _part touches the first n elements only; the lanes beyond are 0. Conversions give the bits of
+ * numerics.h (NaN payloads aside). */
 #ifndef LANES_H
 #define LANES_H
 #include "../../numerics.h"
@@ -101,7 +102,9 @@ static inline f32s fp16_load_part(const uint16_t *x, int n) {
 static inline __m128i fp16_round(f32s v) {
     return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-static inline void fp16_store(uint16_t *x, f32s v) { _mm_storeu_si128((__m128i *)x, fp16_round(v)); }
+static inline void fp16_store(uint16_t *x, f32s v) {
+    _mm_storeu_si128((__m128i *)x, fp16_round(v));
+}
 static inline void fp16_store_part(uint16_t *x, f32s v, int n) { store_words(x, fp16_round(v), n); }
 
 static inline f32s bf16_decode(__m128i x) {
@@ -122,14 +125,19 @@ static inline __m128i bf16_round(f32s v) {
     const __m256i half = _mm256_srli_epi32(_mm256_blendv_epi8(up, quiet, nan), 16);
     return _mm_packus_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
-static inline void bf16_store(uint16_t *x, f32s v) { _mm_storeu_si128((__m128i *)x, bf16_round(v)); }
+static inline void bf16_store(uint16_t *x, f32s v) {
+    _mm_storeu_si128((__m128i *)x, bf16_round(v));
+}
 static inline void bf16_store_part(uint16_t *x, f32s v, int n) { store_words(x, bf16_round(v), n); }
 
-/* Sign and fields moved to where fp16 has them, whose exponent bias is larger by 8; NaN by way of all bits set. */
+/* Sign and fields moved to where fp16 has them, whose exponent bias is larger by 8; NaN by way
+ * of all bits set. */
 static inline f32s e4m3_decode(__m128i x) {
-    const __m128i nan = _mm_cmpeq_epi8(_mm_or_si128(x, _mm_set1_epi8((char)0x80)), _mm_set1_epi8((char)0xff));
+    const __m128i nan =
+        _mm_cmpeq_epi8(_mm_or_si128(x, _mm_set1_epi8((char)0x80)), _mm_set1_epi8((char)0xff));
     const __m128i fields = _mm_slli_epi16(_mm_cvtepi8_epi16(x), 7);
-    const __m128i half = _mm_or_si128(_mm_and_si128(fields, _mm_set1_epi16((short)0xbfff)), _mm_cvtepi8_epi16(nan));
+    const __m128i half =
+        _mm_or_si128(_mm_and_si128(fields, _mm_set1_epi16((short)0xbfff)), _mm_cvtepi8_epi16(nan));
     return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(0x1p8f));
 }
 static inline f32s fp8_e4m3_load(const uint8_t *x) {
@@ -150,11 +158,15 @@ static inline f32s fp8_e5m2_load_part(const uint8_t *x, int n) {
     return e5m2_decode(load_bytes(x, n, sizeof *x));
 }
 
-/* Block `block` of a tensor: magnitudes looked up in a table of values, signs moved up, times their scales. */
-static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t block, float out[NVFP4_BLOCK]) {
+/* Block `block` of a tensor: magnitudes looked up in a table of values, signs moved up, times
+ * their scales. */
+static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t block,
+                                float out[NVFP4_BLOCK]) {
     const __m256 table = _mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6);
-    const __m128i pairs = _mm_loadl_epi64((const __m128i *)((const char *)tensor + block * (NVFP4_BLOCK / 2)));
-    const __m128i codes = _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4));   /* upper bits: masked below */
+    const __m128i pairs =
+        _mm_loadl_epi64((const __m128i *)((const char *)tensor + block * (NVFP4_BLOCK / 2)));
+    const __m128i codes =
+        _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4)); /* upper bits: masked below */
     const float scale = e4m3_to_float(nvfp4_scales_const(tensor, elements)[block]);
     const float tensor_scale = nvfp4_tensor_scale(tensor, elements);
     for (int half = 0; half < 2; half++) {
@@ -171,9 +183,10 @@ static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t bl
 
 static inline void f32_transpose(f32s r[F32_LANES]) {
     f32s t[F32_LANES];
-    for (int i = 0; i < 8; i += 4) {         /* t[i + c] holds columns c and c+4 of four rows */
+    for (int i = 0; i < 8; i += 4) { /* t[i + c] holds columns c and c+4 of four rows */
         const f32s a = _mm256_unpacklo_ps(r[i], r[i + 1]), b = _mm256_unpackhi_ps(r[i], r[i + 1]);
-        const f32s c = _mm256_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
+        const f32s c = _mm256_unpacklo_ps(r[i + 2], r[i + 3]),
+                   d = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
         t[i] = _mm256_shuffle_ps(a, c, 0x44);
         t[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
         t[i + 2] = _mm256_shuffle_ps(b, d, 0x44);

@@ -7,8 +7,8 @@
 enum { TILE_ROWS = 6, HEIGHT_1 = 1, HEIGHT_2 = 2, HEIGHT_3 = 4 };
 #include "../packed/kernels.inc"
 
-#define ROW(op, dtype)                                                                             \
-    {OP_##op, "packed_avx2", DT_##dtype, product_##dtype, refuses_without_avx2, scratch_##dtype}
+#define ROW(op, dtype) \
+    { OP_##op, "packed_avx2", DT_##dtype, product_##dtype, refuses_without_avx2, scratch_##dtype }
 extern const struct impl matmul_avx2[];
 const struct impl matmul_avx2[] = {
     ROW(matmul, fp64),     ROW(matmul, fp32),     ROW(matmul, fp16),  ROW(matmul, bf16),

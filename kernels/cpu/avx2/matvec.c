@@ -5,8 +5,8 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #include "../lanes/matvec_each.inc"
 
-#define ROW(dtype)                                                                                 \
-    {OP_matvec, "avx2", DT_##dtype, matvec_##dtype, refuses_without_avx2, matvec_scratch_##dtype}
+#define ROW(dtype) \
+    { OP_matvec, "avx2", DT_##dtype, matvec_##dtype, refuses_without_avx2, matvec_scratch_##dtype }
 extern const struct impl matvec_avx2[];
 const struct impl matvec_avx2[] = {
     ROW(fp64), ROW(fp32), ROW(fp16), ROW(bf16), ROW(fp8_e4m3), ROW(fp8_e5m2), {.run = NULL},

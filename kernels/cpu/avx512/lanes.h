@@ -1,6 +1,7 @@
-/* lanes.h - vectors of fp32 and fp64 in AVX-512: loads that decode, stores that round, transposes of square tiles.
- * The same names as avx2/lanes.h, so that kernels are written once. A _part touches the first n elements only;
- * the lanes beyond are 0. Conversions give the bits of numerics.h (NaN payloads aside). */
+/* lanes.h - vectors of fp32 and fp64 in AVX-512: loads that decode, stores that round,
+ * transposes of square tiles. The same names as avx2/lanes.h, so that kernels are written once.
+ * A _part touches the first n elements only; the lanes beyond are 0. Conversions give the bits
+ * of numerics.h (NaN payloads aside). */
 #ifndef LANES_H
 #define LANES_H
 #include "../../numerics.h"
@@ -90,7 +91,8 @@ static inline void bf16_store_part(uint16_t *x, f32s v, int n) {
 /* Sign and fields moved to where fp16 has them, whose exponent bias is larger by 8. */
 static inline f32s e4m3_decode(__m128i x) {
     const __m256i fields = _mm256_slli_epi16(_mm256_cvtepi8_epi16(x), 7);
-    const __m512 value = _mm512_cvtph_ps(_mm256_and_si256(fields, _mm256_set1_epi16((short)0xbfff)));
+    const __m512 value =
+        _mm512_cvtph_ps(_mm256_and_si256(fields, _mm256_set1_epi16((short)0xbfff)));
     const __m128i sign = _mm_set1_epi8((char)0x80), nan = _mm_set1_epi8((char)0xff);
     const __mmask16 number = _mm_cmpneq_epi8_mask(_mm_or_si128(x, sign), nan);
     return _mm512_mask_mul_ps(_mm512_set1_ps(NAN), number, value, _mm512_set1_ps(0x1p8f));
@@ -114,10 +116,14 @@ static inline f32s fp8_e5m2_load_part(const uint8_t *x, int n) {
 }
 
 /* Block `block` of a tensor: 16 codes looked up in a table of values, times their scales. */
-static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t block, float out[NVFP4_BLOCK]) {
-    const __m512 table = _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6);
-    const __m128i pairs = _mm_loadl_epi64((const __m128i *)((const char *)tensor + block * (NVFP4_BLOCK / 2)));
-    const __m128i codes = _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4));   /* upper bits: ignored by the look-up */
+static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t block,
+                                float out[NVFP4_BLOCK]) {
+    const __m512 table =
+        _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6);
+    const __m128i pairs =
+        _mm_loadl_epi64((const __m128i *)((const char *)tensor + block * (NVFP4_BLOCK / 2)));
+    const __m128i codes =
+        _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4)); /* upper bits: ignored by the look-up */
     const float scale = e4m3_to_float(nvfp4_scales_const(tensor, elements)[block]);
     const __m512 value = _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(codes), table);
     _mm512_storeu_ps(out, _mm512_mul_ps(_mm512_mul_ps(value, _mm512_set1_ps(scale)),
@@ -128,11 +134,11 @@ static inline void nvfp4_decode(const void *tensor, int64_t elements, int64_t bl
 
 static inline void f32_transpose(f32s r[F32_LANES]) {
     f32s t[F32_LANES];
-    for (int i = 0; i < 16; i += 2) {        /* pairs of rows, in each 128-bit quarter */
+    for (int i = 0; i < 16; i += 2) { /* pairs of rows, in each 128-bit quarter */
         t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
         t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
     }
-    for (int i = 0; i < 16; i += 4) {        /* four rows: r[i + c] holds columns c, c+4, c+8, c+12 */
+    for (int i = 0; i < 16; i += 4) { /* four rows: r[i + c] holds columns c, c+4, c+8, c+12 */
         const __m512d a = _mm512_castps_pd(t[i]), b = _mm512_castps_pd(t[i + 1]);
         const __m512d c = _mm512_castps_pd(t[i + 2]), d = _mm512_castps_pd(t[i + 3]);
         r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
@@ -140,7 +146,7 @@ static inline void f32_transpose(f32s r[F32_LANES]) {
         r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
         r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
     }
-    for (int c = 0; c < 4; c++) {            /* 4 x 4 transpose of quarters */
+    for (int c = 0; c < 4; c++) { /* 4 x 4 transpose of quarters */
         const f32s low02 = _mm512_shuffle_f32x4(r[c], r[c + 4], 0x88);
         const f32s low13 = _mm512_shuffle_f32x4(r[c], r[c + 4], 0xdd);
         const f32s high02 = _mm512_shuffle_f32x4(r[c + 8], r[c + 12], 0x88);
@@ -156,8 +162,8 @@ static inline void f32_transpose(f32s r[F32_LANES]) {
 static inline void f64_transpose(f64s r[F64_LANES]) {
     f64s t[F64_LANES];
     for (int i = 0; i < 8; i += 2) {
-        t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);       /* columns 0 2 4 6 */
-        t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);   /* columns 1 3 5 7 */
+        t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);     /* columns 0 2 4 6 */
+        t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]); /* columns 1 3 5 7 */
     }
     for (int c = 0; c < 2; c++) {
         const f64s low02 = _mm512_shuffle_f64x2(t[c], t[c + 2], 0x88);

@@ -7,8 +7,11 @@
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 #include "../packed/kernels.inc"
 
-#define ROW(op, dtype)                                                                             \
-    {OP_##op, "packed_avx512", DT_##dtype, product_##dtype, refuses_without_avx512, scratch_##dtype}
+#define ROW(op, dtype)                                                                 \
+    {                                                                                  \
+        OP_##op, "packed_avx512", DT_##dtype, product_##dtype, refuses_without_avx512, \
+            scratch_##dtype                                                            \
+    }
 extern const struct impl matmul_avx512[];
 const struct impl matmul_avx512[] = {
     ROW(matmul, fp64),     ROW(matmul, fp32),     ROW(matmul, fp16),  ROW(matmul, bf16),

@@ -1,5 +1,6 @@
-/* matmul_bf16.c - packed products of bf16 by vdpbf16ps: a lane is a pair of elements along k, an accumulator fp32.
- * The instruction takes subnormal inputs and partial sums as zero: an error below the smallest normal number. */
+/* matmul_bf16.c - packed products of bf16 by vdpbf16ps: a lane is a pair of elements along k, an
+ * accumulator fp32. The instruction takes subnormal inputs and partial sums as zero: an error
+ * below the smallest normal number. */
 #include "../isa.h"
 #include "../packed/packed.h"
 #include "lanes.h"
@@ -8,9 +9,7 @@
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 
 static inline __m512bh pairs_load(const uint32_t *p) { return (__m512bh)_mm512_loadu_si512(p); }
-static inline __m512bh pairs_all(const uint32_t *p) {
-    return (__m512bh)_mm512_set1_epi32((int)*p);
-}
+static inline __m512bh pairs_all(const uint32_t *p) { return (__m512bh)_mm512_set1_epi32((int)*p); }
 
 #define FN(f)             f##_pairs
 #define LANE              uint32_t
@@ -39,24 +38,29 @@ static inline __m512bh pairs_all(const uint32_t *p) {
 #include "../packed/finish.inc"
 
 /* The source is contiguous along the lanes: two runs of it, p and p + 1, become pairs. */
-static void pack_along(const struct panel_source *x, int64_t first, int count, int width, int64_t kc,
-                       uint32_t *restrict dst) {
+static void pack_along(const struct panel_source *x, int64_t first, int count, int width,
+                       int64_t kc, uint32_t *restrict dst) {
     const uint16_t *even = (const uint16_t *)x->tensor + first;
     for (int64_t p = 0; p < kc; p += 2, even += 2 * x->p_step, dst += width)
         for (int lane = 0; lane < width; lane += F32_LANES) {
-            const int n = count - lane < 0 ? 0 : count - lane < F32_LANES ? count - lane : F32_LANES;
+            const int n = count - lane < 0           ? 0
+                          : count - lane < F32_LANES ? count - lane
+                                                     : F32_LANES;
             const __mmask16 some = first_16(n), odd = p + 1 < kc ? some : 0;
             const uint16_t *second = odd ? even + x->p_step : even;
-            const __m512i   low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, even + lane));
-            const __m512i   high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(odd, second + lane));
+            const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(some, even + lane));
+            const __m512i high =
+                _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(odd, second + lane));
             const __mmask16 stored = first_16(width - lane < F32_LANES ? width - lane : F32_LANES);
-            _mm512_mask_storeu_epi32(dst + lane, stored, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+            _mm512_mask_storeu_epi32(dst + lane, stored,
+                                     _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
         }
 }
 
-/* The source is contiguous along k: pairs lie there as they are needed, 16 x 16 of them are transposed. */
-static void pack_across(const struct panel_source *x, int64_t first, int count, int width, int64_t kc,
-                        uint32_t *restrict dst) {
+/* The source is contiguous along k: pairs lie there as they are needed, 16 x 16 of them are
+ * transposed. */
+static void pack_across(const struct panel_source *x, int64_t first, int count, int width,
+                        int64_t kc, uint32_t *restrict dst) {
     enum { RUN = 2 * F32_LANES };
     const uint16_t *source = (const uint16_t *)x->tensor + first;
     for (int64_t p = 0; p < kc; p += RUN) {
@@ -76,7 +80,8 @@ static void pack_across(const struct panel_source *x, int64_t first, int count, 
     }
 }
 
-static void pack(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0, int64_t kc, void *dst) {
+static void pack(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0,
+                 int64_t kc, void *dst) {
     const int64_t first = x->first + lane0 * x->lane_step + p0 * x->p_step;
     if (x->p_step == 1)
         pack_across(x, first, count, width, kc, dst);
@@ -95,7 +100,7 @@ static const struct packed packed_bf16 = {
     .finish = finish_bf16,
 };
 
-static int    product(const struct args *a) { return packed_product(&packed_bf16, a); }
+static int product(const struct args *a) { return packed_product(&packed_bf16, a); }
 static size_t scratch(const struct args *a) { return packed_scratch(&packed_bf16, a); }
 
 extern const struct impl matmul_avx512_bf16[];

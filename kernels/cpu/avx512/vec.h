@@ -125,11 +125,13 @@ static inline vec_fp32 load_fp8_e5m2(const uint8_t *x, int64_t i) {
     return from_e5m2(load_128(x + i));
 }
 
-#define TO_FP16(v) _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+static inline __m256i to_fp16(__m512 v) {
+    return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 static inline void store_fp64(double *y, int64_t i, vec_fp64 v) { _mm512_storeu_pd(y + i, v); }
 static inline void store_fp32(float *y, int64_t i, vec_fp32 v) { _mm512_storeu_ps(y + i, v); }
 static inline void store_fp16(uint16_t *y, int64_t i, vec_fp32 v) {
-    _mm256_storeu_si256((void *)(y + i), TO_FP16(v));
+    _mm256_storeu_si256((void *)(y + i), to_fp16(v));
 }
 static inline void store_bf16(uint16_t *y, int64_t i, vec_fp32 v) {
     _mm256_storeu_si256((void *)(y + i), to_bf16(v));
@@ -145,7 +147,7 @@ static inline void store_fp8_e5m2(uint8_t *y, int64_t i, vec_fp32 v) {
 static inline void stream_fp64(double *y, int64_t i, vec_fp64 v) { _mm512_stream_pd(y + i, v); }
 static inline void stream_fp32(float *y, int64_t i, vec_fp32 v) { _mm512_stream_ps(y + i, v); }
 static inline void stream_fp16(uint16_t *y, int64_t i, vec_fp32 v) {
-    _mm256_stream_si256((void *)(y + i), TO_FP16(v));
+    _mm256_stream_si256((void *)(y + i), to_fp16(v));
 }
 static inline void stream_bf16(uint16_t *y, int64_t i, vec_fp32 v) {
     _mm256_stream_si256((void *)(y + i), to_bf16(v));
@@ -222,7 +224,7 @@ static inline raw positive_8(raw v, uint8_t limit) {
     return _mm512_maskz_mov_epi8(_mm512_cmple_epu8_mask(v, _mm512_set1_epi8((char)limit)), v);
 }
 
-#define NEW_VALUES(v, w) (void)0
+#define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */
 #define INDEPENDENT
 #ifdef __clang__
 #define UNROLL _Pragma("unroll 4")
