@@ -4,6 +4,7 @@
 . "${SOURCE:?}/tests/cli.sh"
 roofline=${ROOFLINE:?}
 shapes=1024,2048,3072,4096,5120,6144
+# shellcheck disable=SC2054  # names, not elements
 bench=("$roofline" bench --op copy --dtype fp32,bf16 --impl best --shape "$shapes" --time 0.05 --quiet)
 
 columns() { head -n 1 "$1" | tr , '\n' | wc -l; }

@@ -18,7 +18,7 @@ for command in "${commands[@]}"; do
         pass_if "$command $help: stderr is empty" [ ! -s err ]
         pass_if "$command $help: fits 120 columns" [ "$(awk 'length > 120' out | wc -l)" -eq 0 ]
     done
-    refused 'unrecognized option .*--frobnicate' "$roofline" "$command" --frobnicate
+    refused '(unrecognized|unknown) option.*--frobnicate' "$roofline" "$command" --frobnicate
 done
 for command in devices list peaks bench; do
     refused "unexpected argument 'extra'" "$roofline" "$command" extra

@@ -92,6 +92,7 @@ expect 0 2 env PATH="$work/empty" "$roofline" plot "$work/peaks-only"
 # ---- a gnuplot that fails, one that finds its locale ----
 mkdir "$work/failing" "$work/asking"
 printf '#!/bin/sh\ncat > /dev/null\necho "line 0: undefined variable: x" >&2\nexit 1\n' > "$work/failing/gnuplot"
+# shellcheck disable=SC2016  # for the made-up gnuplot
 printf '#!/bin/sh\necho "$LC_ALL" >> "%s/locale"\ncat > /dev/null\nexit 1\n' "$work" > "$work/asking/gnuplot"
 chmod +x "$work/failing/gnuplot" "$work/asking/gnuplot"
 expect 2 2 env PATH="$work/failing:$PATH" "$roofline" plot --specs -o "$work/failed" --format png
