@@ -168,7 +168,10 @@ void row_derive(struct row *r, struct device *d, const struct trial *t, const st
     /* A dtype without arithmetic of its own is computed in its accumulator's: the faster of the two is the roof. */
     r->roof_gflop_s = fmax(rate_of(ceilings_compute(c, dtypes[dtype].name, threads)),
                            rate_of(ceilings_compute(c, dtypes[dtypes[dtype].acc].name, threads)));
-    r->roof_gbyte_s = rate_of(ceilings_bandwidth(c, r->level, threads, r->placement));
+    const struct traffic traffic = op_traffic(op, dtype, &t->problem);
+    r->roof_gbyte_s =
+        ceilings_bandwidth_for(c, r->level, threads, r->placement,
+                               traffic_pattern(traffic.read, traffic.written, traffic.in_place));
     const double memory_s = r->bytes / (r->roof_gbyte_s * 1e9),
                  compute_s = r->flops / (r->roof_gflop_s * 1e9);
     if (isnan(memory_s) || (isnan(compute_s) && r->flops > 0)) return;

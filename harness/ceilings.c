@@ -13,13 +13,21 @@ static const double min_kinks = 4, min_caches = 4, max_interval = 0.10;
 /* The one place that ties roofs to operations. */
 static const struct {
     const char *op, *pattern;
-} memory_roofs[] = {{"sum", "read"}, {"fill", "write"}, {"copy", "copy"}, {"triad", "triad"}};
+} memory_roofs[] = {
+    {"sum", "read"}, {"fill", "write"}, {"copy", "copy"}, {"triad", "triad"}, {"axpy", "update"}};
 static const char *const compute_roof = "fma";
 
 const char *roof_pattern(const char *op) {
     for (size_t i = 0; i < sizeof memory_roofs / sizeof *memory_roofs; i++)
         if (strcmp(op, memory_roofs[i].op) == 0) return memory_roofs[i].pattern;
     return NULL;
+}
+
+const char *traffic_pattern(double read_bytes, double written_bytes, double in_place_bytes) {
+    if (written_bytes < 0.1 * read_bytes) return "read";
+    if (read_bytes < 0.1 * written_bytes) return "write";
+    if (in_place_bytes > 0.25 * (read_bytes + written_bytes)) return "update";
+    return read_bytes <= 1.5 * written_bytes ? "copy" : "triad";
 }
 
 bool roof_is_compute(const char *op) { return strcmp(op, compute_roof) == 0; }
@@ -94,6 +102,18 @@ static void prove_compute(struct ceiling *x, double bandwidth) {
                  kink);
 }
 
+/* Memory before arithmetic, few threads before many, near levels before far ones; the rest as measured. */
+static int in_order(const void *a, const void *b) {
+    const struct ceiling *x = a, *y = b;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (x->threads != y->threads) return x->threads < y->threads ? -1 : 1;
+    if (x->kind == CEILING_MEMORY && strcmp(x->name, y->name) != 0) {
+        const bool x_last = strcmp(x->name, "DRAM") == 0, y_last = strcmp(y->name, "DRAM") == 0;
+        return x_last != y_last ? (x_last ? 1 : -1) : strcmp(x->name, y->name);
+    }
+    return x->row < y->row ? -1 : 1;
+}
+
 int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceilings *out) {
     *out =
         (struct ceilings){.ceiling = calloc(rows->count ? rows->count : 1, sizeof *out->ceiling)};
@@ -110,17 +130,20 @@ int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceiling
     for (size_t i = 0; i < out->count; i++)
         if (out->ceiling[i].kind == CEILING_COMPUTE)
             prove_compute(&out->ceiling[i], dram_bandwidth(out, out->ceiling[i].threads));
+    qsort(out->ceiling, out->count, sizeof *out->ceiling, in_order);
     return 0;
 }
 
 static const struct ceiling *best(const struct ceilings *c, enum ceiling_kind kind,
-                                  const char *name, int64_t threads, const char *placement) {
+                                  const char *name, int64_t threads, const char *placement,
+                                  const char *pattern) {
     const struct ceiling *found = NULL;
     for (size_t i = 0; i < c->count; i++) {
         const struct ceiling *x = &c->ceiling[i];
         if (x->kind != kind || !x->proven || x->threads != threads || strcmp(x->name, name) != 0)
             continue;
         if (placement && strcmp(x->placement, placement) != 0) continue;
+        if (pattern && strcmp(x->pattern, pattern) != 0) continue;
         if (!found || x->rate > found->rate) found = x;
     }
     return found;
@@ -128,10 +151,19 @@ static const struct ceiling *best(const struct ceilings *c, enum ceiling_kind ki
 
 const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *level,
                                          int64_t threads, const char *placement) {
-    return best(c, CEILING_MEMORY, level, threads, placement);
+    return best(c, CEILING_MEMORY, level, threads, placement, NULL);
 }
 
 const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
                                        int64_t threads) {
-    return best(c, CEILING_COMPUTE, dtype, threads, NULL);
+    return best(c, CEILING_COMPUTE, dtype, threads, NULL, NULL);
+}
+
+double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,
+                              const char *placement, const char *pattern) {
+    /* Where the threads lie decides what they get of DRAM; of caches each has its own or the same. */
+    const char *where = strcmp(level, "DRAM") == 0 ? placement : NULL;
+    const struct ceiling *x = best(c, CEILING_MEMORY, level, threads, where, pattern);
+    if (!x) x = best(c, CEILING_MEMORY, level, threads, where, NULL);
+    return x ? x->rate : NAN;
 }

@@ -8,7 +8,7 @@ enum ceiling_kind { CEILING_MEMORY, CEILING_COMPUTE };
 struct ceiling {
     enum ceiling_kind kind;
     char name[ROW_TEXT];    /* memory: the level, L1 ... DRAM; compute: the dtype */
-    char pattern[ROW_TEXT]; /* memory: read write copy triad; compute: empty */
+    char pattern[ROW_TEXT]; /* memory: read write copy triad update; compute: empty */
     char impl[ROW_TEXT];
     int64_t threads;
     char placement[ROW_TEXT]; /* memory, several threads: near, far or empty; compute: empty */
@@ -25,7 +25,7 @@ struct ceilings {
 };
 
 /* What an operation measures when it serves as a roof. NULL: it is no roof. */
-const char *roof_pattern(const char *op); /* read write copy triad */
+const char *roof_pattern(const char *op); /* read write copy triad update */
 bool roof_is_compute(const char *op);
 
 /* The best row of every (level, pattern, threads, placement) and (dtype, implementation, threads). Only rows with
@@ -40,4 +40,13 @@ const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *l
                                          int64_t threads, const char *placement);
 const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
                                        int64_t threads);
+
+/* The pattern of a traffic: read or write only; update: in place (y is read and written); copy: as much written as
+ * read; triad: more read. */
+const char *traffic_pattern(double read_bytes, double written_bytes, double in_place_bytes);
+
+/* The measured bandwidth, GB/s, of that pattern at that level; where the pattern has no proven ceiling, the level's best;
+ * NaN where it has none. In DRAM only of the same placement. */
+double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,
+                              const char *placement, const char *pattern);
 #endif

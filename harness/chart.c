@@ -271,6 +271,7 @@ bool chart_shows(const struct chart_run *run, const struct row *r, const char *d
 }
 
 double chart_roof(const struct chart_run *run, const struct row *r) {
+    if (r->roof_fraction > 0) return (r->flops == 0 ? r->gbyte_s : r->gflop_s) / r->roof_fraction;
     const struct ceiling *memory =
         ceilings_bandwidth(&run->roofs, r->level, r->threads, r->placement);
     const struct ceiling *compute = ceilings_compute(&run->roofs, r->dtype, r->threads);

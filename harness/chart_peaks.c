@@ -67,7 +67,7 @@ static int write_levels(struct chart_out *out, const struct rows *rows, int *lev
 }
 
 int chart_bandwidth(struct chart_out *out, const struct chart_run *run) {
-    static const char *const pattern[] = {"read", "write", "copy", "triad"};
+    static const char *const pattern[] = {"read", "write", "copy", "triad", "update"};
     const struct row *found[MAX_SERIES_POINTS + 1];
     const int64_t most = most_threads(&run->peaks);
     const int64_t threads[] = {1, most};

@@ -15,7 +15,8 @@
 static void help(void) {
     puts("Usage: roofline peaks [--out DIR] [options]\n"
          "\n"
-         "Measures the ceilings of this machine: bandwidth (read, write, copy, triad; ordinary and "
+         "Measures the ceilings of this machine: bandwidth (read, write, copy, triad, update; "
+         "ordinary and "
          "non-temporal stores)\n"
          "of every cache level and of DRAM, and the multiply-add rate of every dtype and "
          "instruction set; with one\n"
@@ -53,12 +54,11 @@ static void add_stream(struct plan *p, struct device *d, enum op_id op, double b
     const struct level *shared = d->levels > 1 ? &d->level[d->levels - 2] : NULL;
     const bool own = threads > 1 && shared && bytes < (double)shared->bytes / 8;
     const enum dtype t = DT_fp32;
-    struct trial trial = {
-        .copies = own ? threads : 1,
-        .fill = FILL_normal,
-        .problem = {.s = {1, 1, vector_length(&ops[op], t, bytes), 1},
-                    .alpha = 0.5,
-                    .threads = own ? 1 : threads}};
+    struct trial trial = {.copies = own ? threads : 1,
+                          .fill = FILL_normal,
+                          .problem = {.s = {1, 1, vector_length(&ops[op], t, bytes), 1},
+                                      .alpha = 0.5,
+                                      .threads = own ? 1 : threads}};
     trial.cold = !own && bytes >= 4 * device_last_cache(d, threads);
     for (const struct impl *const *table = cpu_kernels; *table; table++) {
         for (const struct impl *row = *table; row->run; row++) {

@@ -71,7 +71,7 @@ static void print_rate(double rate) {
 }
 
 static void print_memory(const struct ceilings *c, int64_t threads) {
-    static const char *const patterns[] = {"read", "write", "copy", "triad"};
+    static const char *const patterns[] = {"read", "write", "copy", "triad", "update"};
     for (size_t i = 0; i < c->count; i++) {
         const struct ceiling *x = &c->ceiling[i];
         const char *impl;
@@ -79,7 +79,7 @@ static void print_memory(const struct ceilings *c, int64_t threads) {
             !is_first_of_kind(c, i, x->name, x->placement))
             continue;
         printf("  %-5s %-5s %3" PRId64 " threads", x->name, x->placement, x->threads);
-        for (int p = 0; p < 4; p++) print_rate(best_rate(c, x, patterns[p], &impl));
+        for (int p = 0; p < 5; p++) print_rate(best_rate(c, x, patterns[p], &impl));
         puts("  GB/s");
     }
 }
@@ -105,7 +105,7 @@ static void print_ceilings(const struct ceilings *c) {
         if (c->ceiling[i].threads > most) most = c->ceiling[i].threads;
     }
     puts("Measured ceilings");
-    printf("  %-23s %9s %9s %9s %9s\n", "memory", "read", "write", "copy", "triad");
+    printf("  %-23s %9s %9s %9s %9s %9s\n", "memory", "read", "write", "copy", "triad", "update");
     print_memory(c, least);
     if (most != least) print_memory(c, most);
     puts("  multiply-add");

@@ -180,16 +180,24 @@ static double traffic_bytes(enum dtype t, double elements) {
     return elements * dtypes[t].bits / 8 + scales;
 }
 
-double op_bytes(const struct op *op, enum dtype t, const struct args *a) {
-    double bytes = 0;
+struct traffic op_traffic(const struct op *op, enum dtype t, const struct args *a) {
+    struct traffic sum = {0};
     for (int i = 0; i < op_operand_count(op); i++) {
         const struct operand *o = &op->operand[i];
         const double elements =
             o->role == ROLE_IN_UPPER ? upper_elements(a->s) : (double)operand_elements(o, a->s);
-        const int touches = operand_is_read(o, a->beta) + operand_is_written(o);
-        bytes += touches * traffic_bytes(operand_dtype(o, t), elements);
+        const double bytes = traffic_bytes(operand_dtype(o, t), elements);
+        const bool read = operand_is_read(o, a->beta), written = operand_is_written(o);
+        if (read) sum.read += bytes;
+        if (written) sum.written += bytes;
+        if (read && written) sum.in_place += 2 * bytes;
     }
-    return bytes;
+    return sum;
+}
+
+double op_bytes(const struct op *op, enum dtype t, const struct args *a) {
+    const struct traffic sum = op_traffic(op, t, a);
+    return sum.read + sum.written;
 }
 
 double op_footprint(const struct op *op, enum dtype t, struct shape s) {

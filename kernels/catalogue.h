@@ -148,7 +148,13 @@ int64_t operand_elements(const struct operand *o,
  * for nvfp4, when n is not a multiple of 16. */
 size_t storage_bytes(enum dtype t, int64_t elements);
 
-/* Compulsory traffic of one call in bytes. */
+/* Compulsory traffic of one call in bytes. in_place is the part of both that goes to operands read and written. */
+struct traffic {
+    double read, written, in_place;
+};
+struct traffic op_traffic(const struct op *op, enum dtype t, const struct args *a);
+
+/* Read and written together. */
 double op_bytes(const struct op *op, enum dtype t, const struct args *a);
 
 /* Bytes of all operands together: the working set of one call. */

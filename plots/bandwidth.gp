@@ -23,13 +23,13 @@ set xlabel 'working set, all operands together'
 set ylabel 'GB/s' offset 1
 set key bottom left Left reverse font ',12'
 pick(p, t) = strcol("pattern") eq p && column("threads") == t ? column("gbyte_s") : NaN
-array hue[4] = [blue, vermilion, green, purple]
-array shape[4] = [7, 5, 9, 13]
-patterns = 'read write copy triad'
+array hue[5] = [blue, vermilion, green, purple, orange]
+array shape[5] = [7, 5, 9, 13, 11]
+patterns = 'read write copy triad update'
 all = sprintf('%d threads', all_threads)
 plot levels_data using (column("first_bytes")):(top / 1.12):(column("last_bytes") - column("first_bytes")):(0) with vectors heads size graph 0.006, 90 lw 1.5 lc rgb 0x777777 notitle, \
      levels_data using (column("middle_bytes")):(top / 1.3):(strcol("level")) with labels center font ',13' textcolor rgb 0x555555 notitle, \
-     for [i = 1:(all_threads > 0 ? 4 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), all_threads)) \
+     for [i = 1:(all_threads > 0 ? 5 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), all_threads)) \
          with linespoints lw 2.5 pt shape[i] ps 1.1 * dot lc rgb hue[i] title sprintf('%s, %s', word(patterns, i), all), \
-     for [i = 1:(one_thread ? 4 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), 1)) \
+     for [i = 1:(one_thread ? 5 : 0)] bandwidth_data using (column("footprint_bytes")):(pick(word(patterns, i), 1)) \
          with linespoints lw 1.8 dt 2 pt shape[i] ps 0.8 * dot lc rgb hue[i] title sprintf('%s, 1 thread', word(patterns, i))
