@@ -28,7 +28,7 @@ static int64_t spot(int64_t c, int64_t checks, int64_t n) {
 static int64_t enough(const struct operands *o, int64_t checks, int64_t n) {
     enum { LEAST = 64, TERMS = 1 << 18 };
     const double affordable = TERMS / fmax(o->op->depth(o->truth.s), 1);
-    if (checks > affordable) checks = affordable > LEAST ? (int64_t)affordable : LEAST;
+    if ((double)checks > affordable) checks = affordable > LEAST ? (int64_t)affordable : LEAST;
     return checks < n ? checks : n;
 }
 
