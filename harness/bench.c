@@ -8,6 +8,8 @@
 #include "stats.h"
 #include "verify.h"
 
+#include "../kernels/vendor/vendor.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,16 @@ enum { MIN_SAMPLES = 7, MAX_SAMPLES = 4000, MAX_SETS = 1 << 16 };
 
 struct bench_settings bench_defaults(enum effort effort) {
     struct bench_settings s = {
-        .interval = 0.005, .time_cap_s = 0.5, .sample_s = 2e-3, .checks = 512};
-    if (effort == EFFORT_smoke) s.time_cap_s = 0.1, s.checks = 128;
+        .interval = 0.005, .time_cap_s = 0.3, .sample_s = 2e-3, .checks = 512};
+    if (effort == EFFORT_smoke) s.time_cap_s = 0.06, s.checks = 128;
     if (effort == EFFORT_full) s.time_cap_s = 2, s.checks = 2048;
     return s;
 }
+
+/* Threads wait for work by spinning: those of OpenMP for a few ms, OpenBLAS's for tens of ms. On as many CPUs as threads
+ * the one pool's wait would be timed with the other's work; so there is a pause between them, and a sample is longer, to
+ * make up for the waking. */
+static const double before_own_threads_s = 0.01, after_own_threads_s = 0.06, longer = 5;
 
 /* ---- sampling ---- */
 
@@ -108,6 +115,7 @@ static int sample(struct sampler *s, const struct bench_settings *settings, stru
     for (;;) {
         double call_s;
         bool disturbed;
+        if (team && vendor_has_own_threads(s->trial->impl->name)) os_sleep_s(before_own_threads_s);
         const int error = take(s, &call_s, &disturbed);
         if (error) return error;
         const struct placement after = team ? s->device->placement(s->device) : before;
@@ -208,7 +216,7 @@ static void finish(struct row *r, const char *status, const char *reason) {
 /* Copies of the problem that a cold trial rotates through: together more than four times the last cache. */
 static int cold_sets(struct device *d, const struct trial *t) {
     const double bytes = op_footprint(&ops[t->impl->op], t->impl->dtype, t->problem.s);
-    const double sets = ceil(4 * device_last_cache(d, t->problem.threads) / bytes) + 1;
+    const double sets = ceil(4 * device_last_cache(d, t->problem.threads) / bytes);
     return sets < 1 ? 1 : sets > MAX_SETS ? MAX_SETS : (int)sets;
 }
 
@@ -218,6 +226,7 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
     struct operands o = {0};
     struct sampler s = {d, t, &o, 1, 0};
     struct args problem = t->problem;
+    const bool own_threads = vendor_has_own_threads(t->impl->name);
     int64_t astray = 0;
     bool narrow = false;
 
@@ -262,8 +271,8 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
         finish(r, "failed", "the operands cannot be filled");
         goto done;
     }
-    const int error =
-        warm_up(&s, settings->sample_s) || sample(&s, settings, groups, &astray, &narrow);
+    const int error = warm_up(&s, settings->sample_s * (own_threads ? longer : 1)) ||
+                      sample(&s, settings, groups, &astray, &narrow);
     if (error || groups[0].count + groups[1].count == 0) {
         finish(r, "failed",
                error ? "the kernel returned an error" : "the threads were moved in every sample");
@@ -277,6 +286,7 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
     row_derive(r, d, t, settings->ceilings);
     finish(r, "ok", NULL);
 done:
+    if (own_threads && !settings->check_only) os_sleep_s(after_own_threads_s);
     for (int i = 0; i < 2; i++) free(groups[i].time_s);
     operands_free(&o);
 }

@@ -41,7 +41,7 @@ static void help(void) {
          "  --check            verify small odd shapes of every implementation, time nothing\n"
          "  --interval PERCENT stop when the interval of the median is within +- this (default: "
          "0.5)\n"
-         "  --time SECONDS     or after this long a trial (default: 0.5; smoke 0.1, full 2)\n"
+         "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.06, full 2)\n"
          "  --timeout SECONDS  give a trial up, verification included (default: 120)\n"
          "  --in-process       no worker process: for debuggers\n"
          "Where to:\n"
@@ -275,6 +275,7 @@ int cmd_bench(int argc, char **argv) {
 
     int status = STATUS_ERROR;
     device_cpu_init(&cpu);
+    o.selection.vendors = vendors_ask();
     if (plan_build(&cpu, &o.selection, &plan) || read_ceilings(&o, &cpu, &ceilings)) goto done;
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;

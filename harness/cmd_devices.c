@@ -6,9 +6,9 @@
 #include "runinfo.h"
 #include "specs.h"
 #include "table.h"
+#include "vendors.h"
 
 #include "../kernels/cpu/isa.h"
-#include "../kernels/vendor/vendor.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -70,8 +70,7 @@ int cmd_devices(int argc, char **argv) {
                                           {"slug", no_argument, NULL, 's'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    static const char *const formats[] = {"table", "json"}, *const vendors[] = {"openblas", "blis",
-                                                                                "onednn"};
+    static const char *const formats[] = {"table", "json"};
     int format = 0, slug = 0, c;
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -96,7 +95,7 @@ int cmd_devices(int argc, char **argv) {
     char text[160];
     device_cpu_init(&d);
     os_cpu_facts(&facts);
-    vendor_open();
+    const struct vendors vendors = vendors_ask();
     if (slug) {
         puts(d.slug);
     } else if (format == 1) {
@@ -119,10 +118,8 @@ int cmd_devices(int argc, char **argv) {
         print_levels(&d);
         line("instruction set", isa_names[isa_level()]);
         print_peaks(&facts);
-        for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++) {
-            const char *version = vendor_version(vendors[i]);
-            line(vendors[i], version ? version : "not installed");
-        }
+        for (int i = 0; i < VENDORS; i++)
+            line(vendor_names[i], vendors.version[i][0] ? vendors.version[i] : "not installed");
         snprintf(text, sizeof text, "%.2f GHz, measured now", d.conditions(&d).clock_ghz);
         line("clock", text);
         line("temperature", isnan(os_temperature_c()) ? "not readable" : "readable");

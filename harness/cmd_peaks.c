@@ -60,12 +60,19 @@ static void add_stream(struct plan *p, struct device *d, enum op_id op, double b
                                       .alpha = 0.5,
                                       .threads = own ? 1 : threads}};
     trial.cold = !own && bytes >= 4 * device_last_cache(d, threads);
-    for (const struct impl *const *table = cpu_kernels; *table; table++) {
-        for (const struct impl *row = *table; row->run; row++) {
-            if (row->op != op || row->dtype != t || (row->refuses && row->refuses(&trial.problem)))
-                continue;
-            trial.impl = row;
-            plan_add(p, &trial);
+    size_t accepted = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t seen = 0;
+        for (const struct impl *const *table = cpu_kernels; *table; table++) {
+            for (const struct impl *row = *table; row->run; row++) {
+                if (row->op != op || row->dtype != t ||
+                    (row->refuses && row->refuses(&trial.problem)))
+                    continue;
+                accepted += pass == 0;
+                trial.impl = row;
+                /* The plainest one is not the roof where there are others. */
+                if (pass == 1 && (accepted == 1 || seen++ > 0)) plan_add(p, &trial);
+            }
         }
     }
 }
@@ -86,7 +93,7 @@ static void add_streams(struct plan *p, struct device *d, enum effort effort, in
             for (double bytes = 8 << 10; bytes < 4.2 * last; bytes *= factor)
                 add_stream(p, d, (enum op_id)op, bytes, threads);
         }
-        add_stream(p, d, (enum op_id)op, fmax(4.2 * last, 256 << 20), threads);
+        add_stream(p, d, (enum op_id)op, fmax(4.2 * last, 128 << 20), threads);
     }
 }
 

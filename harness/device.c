@@ -8,7 +8,8 @@ static double capacity(const struct level *level, int threads) {
 }
 
 double device_last_cache(const struct device *d, int threads) {
-    return d->levels > 1 ? capacity(&d->level[d->levels - 2], threads) : 0;
+    const int spread = d->host_moves_threads && threads > 1 ? 2 : 1;
+    return d->levels > 1 ? spread * capacity(&d->level[d->levels - 2], threads) : 0;
 }
 
 const char *device_level(const struct device *d, double bytes, int threads) {

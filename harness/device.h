@@ -29,7 +29,8 @@ struct device {
     int max_threads;          /* CPU threads that may be used; 1 for a GPU */
     struct level level[MAX_LEVELS];
     int levels;
-    bool host_visible; /* the host may read buffers directly */
+    bool host_moves_threads; /* a hypervisor may spread the threads over two last-level caches */
+    bool host_visible;       /* the host may read buffers directly */
     void *stream;
     void *state; /* the device's own */
 

@@ -231,6 +231,7 @@ void device_cpu_init(struct device *d) {
     *d = (struct device){
         .name = "cpu",
         .max_threads = s->facts.usable_count,
+        .host_moves_threads = s->facts.virtual_machine,
         .host_visible = true,
         .state = s,
         .open = cpu_open,

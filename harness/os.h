@@ -29,9 +29,15 @@ struct cpu_facts {
 
 void os_cpu_facts(struct cpu_facts *facts);
 double os_now_s(void); /* monotonic */
+void os_sleep_s(double seconds);
 int64_t os_available_memory(
     void); /* bytes that can be had without swapping, cgroup limit included; -1 unknown */
-int os_pin_thread(int cpu);            /* 0, -1: not possible here */
+int os_pin_thread(int cpu); /* 0, -1: not possible here */
+
+/* Threads of this process, at most max; 0 where they can't be listed. */
+int os_threads(int threads[], int max);
+int os_pin_other(int thread, int cpu); /* of os_threads(); 0, -1: not possible here */
+
 int os_current_cpu(void);              /* -1 unknown */
 int64_t os_involuntary_switches(void); /* of this process so far */
 double os_temperature_c(void);         /* hottest CPU sensor; NaN unknown */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "os.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -171,14 +172,30 @@ double os_now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int os_pin_thread(int cpu) {
+void os_sleep_s(double seconds) {
+    const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+int os_pin_other(int thread, int cpu) {
     cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
     if (!mask) return -1;
     CPU_ZERO_S(CPU_ALLOC_SIZE(MAX_CPUS), mask);
     CPU_SET_S((size_t)cpu, CPU_ALLOC_SIZE(MAX_CPUS), mask);
-    const int status = sched_setaffinity(0, CPU_ALLOC_SIZE(MAX_CPUS), mask);
+    const int status = sched_setaffinity(thread, CPU_ALLOC_SIZE(MAX_CPUS), mask);
     CPU_FREE(mask);
     return status;
+}
+
+int os_pin_thread(int cpu) { return os_pin_other(0, cpu); }
+
+int os_threads(int threads[], int max) {
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *entry; tasks && count < max && (entry = readdir(tasks));)
+        if (entry->d_name[0] != '.') threads[count++] = atoi(entry->d_name);
+    if (tasks) closedir(tasks);
+    return count;
 }
 
 int os_current_cpu(void) { return sched_getcpu(); }

@@ -26,9 +26,24 @@ double os_now_s(void) {
 
 int64_t os_available_memory(void) { return -1; }
 
+void os_sleep_s(double seconds) {
+    const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
 int os_pin_thread(int cpu) {
     (void)cpu;
     return -1;
+}
+
+int os_pin_other(int thread, int cpu) {
+    (void)thread, (void)cpu;
+    return -1;
+}
+
+int os_threads(int threads[], int max) {
+    (void)threads, (void)max;
+    return 0;
 }
 
 int os_current_cpu(void) { return -1; }

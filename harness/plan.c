@@ -181,12 +181,13 @@ static void add_impls(struct plan *p, const struct selection *s, enum op_id op, 
             for (row = *table; row->run; row++) {
                 if (row->op != op || row->dtype != dtype) continue;
                 const bool vendor = *group == vendor_cpu_kernels;
-                const bool named = selects(list, row->name);
+                /* A library is loaded by the worker alone: here only its name is known to be there. */
+                const bool runs =
+                    vendor ? vendors_have(&s->vendors, row->name) != 0 : accepts(row, &t.problem);
                 /* "all" and "vendor" are not asked for what cannot run; a name is, and the row says why it can't. */
                 const bool wanted =
-                    ((selects(list, "all") || (vendor && selects(list, "vendor"))) &&
-                     accepts(row, &t.problem)) ||
-                    (row == best && selects(list, "best")) || named;
+                    ((selects(list, "all") || (vendor && selects(list, "vendor"))) && runs) ||
+                    (row == best && selects(list, "best")) || selects(list, row->name);
                 if (!wanted) continue;
                 t.impl = row;
                 add_cache_modes(p, s, t);

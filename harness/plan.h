@@ -4,6 +4,7 @@
 #include "device.h"
 #include "fill.h"
 #include "row.h"
+#include "vendors.h"
 
 enum effort { EFFORT_smoke, EFFORT_default, EFFORT_full };
 enum cache_mode { CACHE_auto, CACHE_warm, CACHE_cold, CACHE_both };
@@ -32,7 +33,8 @@ struct selection {
     enum effort effort;
     enum cache_mode cache;
     enum fill fill;
-    bool check; /* small odd shapes, every alpha and beta, for verification only */
+    struct vendors vendors; /* installed: `vendor` and `all` mean these */
+    bool check;             /* small odd shapes, every alpha and beta, for verification only */
 };
 
 /* 0, or -1 after one line on stderr (unknown name, malformed shape ...). impl: "best" the last row that accepts the

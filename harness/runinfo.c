@@ -4,11 +4,11 @@
 
 #include "os.h"
 #include "row.h"
+#include "vendors.h"
 #include "run.h"
 #include "version.h"
 
 #include "../kernels/cpu/isa.h"
-#include "../kernels/vendor/vendor.h"
 
 #include <errno.h>
 #include <math.h>
@@ -53,7 +53,7 @@ static void read_choice(const char *path, char text[128]) {
 }
 
 void run_info_print(FILE *f, const struct device *d, int argc, char **argv) {
-    static const char *const vendors[] = {"openblas", "blis", "onednn"};
+    const struct vendors vendors = vendors_ask();
     char text[128], when[32] = "";
     struct utsname system;
     struct cpu_facts facts;
@@ -86,8 +86,8 @@ void run_info_print(FILE *f, const struct device *d, int argc, char **argv) {
     member(f, "transparent_huge_pages", text);
     read_choice("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text);
     member(f, "frequency_governor", text);
-    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
-        if (vendor_version(vendors[i])) member(f, vendors[i], vendor_version(vendors[i]));
+    for (int i = 0; i < VENDORS; i++)
+        if (vendors.version[i][0]) member(f, vendor_names[i], vendors.version[i]);
     for (int i = 0; i < d->levels; i++)
         fprintf(f, "    \"%s_bytes\": %lld,\n", d->level[i].name, (long long)d->level[i].bytes);
     fprintf(f, "    \"virtual_machine\": %s,\n", facts.virtual_machine ? "true" : "false");

@@ -35,8 +35,25 @@ static int transfer(ssize_t (*move)(int, void *, size_t), int fd, void *data, si
 
 static ssize_t write_some(int fd, void *data, size_t size) { return write(fd, data, size); }
 
+/* Loads the vendor libraries and pins the threads that they start to the CPUs after the first, which is the caller's: left
+ * alone they may share that one with it. */
+static void open_vendors(const struct cpu_facts *facts) {
+    static int before[MAX_CPUS], after[MAX_CPUS];
+    const int old = os_threads(before, MAX_CPUS);
+    vendor_open();
+    const int now = os_threads(after, MAX_CPUS);
+    int started = 0;
+    for (int i = 0; i < now; i++) {
+        bool known = false;
+        for (int j = 0; j < old && !known; j++) known = before[j] == after[i];
+        if (!known) os_pin_other(after[i], facts->usable[++started % facts->usable_count]);
+    }
+}
+
 int worker_open(struct device *d) {
-    vendor_open(); /* before threads are pinned: a library's threads inherit the mask */
+    static struct cpu_facts facts;
+    os_cpu_facts(&facts);
+    open_vendors(&facts); /* before this thread is pinned: libraries count the CPUs of its mask */
     return d->open(d);
 }
 

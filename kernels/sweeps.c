@@ -11,9 +11,9 @@
 #define END \
     { 0, 0, 0, 0 }
 
-/* 2^16 fp32 lie in a level-2 cache, 2^22 in a level-3, 2^26 in DRAM (three arrays of 256 MiB). */
-static const struct shape vectors_smoke[] = {VECTOR(1 << 16), VECTOR(1 << 26), END};
-static const struct shape vectors_default[] = {VECTOR(1 << 12), VECTOR(1 << 16), VECTOR(1 << 22),
+/* 2^16 fp32 lie in a level-2 cache, 2^20 in a level-3, 2^24 and 2^26 in DRAM (64 and 256 MiB an array). */
+static const struct shape vectors_smoke[] = {VECTOR(1 << 16), VECTOR(1 << 24), END};
+static const struct shape vectors_default[] = {VECTOR(1 << 12), VECTOR(1 << 16), VECTOR(1 << 20),
                                                VECTOR(1 << 26), END};
 static const struct shape vectors_full[] = {VECTOR(1 << 10),
                                             VECTOR(1 << 12),
@@ -27,19 +27,19 @@ static const struct shape vectors_full[] = {VECTOR(1 << 10),
                                             VECTOR(1 << 28),
                                             END};
 
-static const struct shape squares_smoke[] = {MATRIX(8192, 8192), END};
+static const struct shape squares_smoke[] = {MATRIX(4096, 4096), END};
 static const struct shape squares_default[] = {MATRIX(256, 256), MATRIX(2048, 2048),
                                                MATRIX(8192, 8192), END};
 static const struct shape squares_full[] = {
     MATRIX(64, 64),     MATRIX(256, 256),   MATRIX(1024, 1024),   MATRIX(2048, 2048),
     MATRIX(4096, 4096), MATRIX(8192, 8192), MATRIX(16384, 16384), END};
 
-static const struct shape rows_smoke[] = {MATRIX(65536, 1024), END};
+static const struct shape rows_smoke[] = {MATRIX(16384, 1024), END};
 static const struct shape rows_default[] = {MATRIX(64, 1024), MATRIX(65536, 1024), END};
 static const struct shape rows_full[] = {MATRIX(64, 1024), MATRIX(4096, 256), MATRIX(65536, 1024),
                                          MATRIX(2048, 32768), END};
 
-static const struct shape matrices_smoke[] = {MATRIX(8192, 8192), END};
+static const struct shape matrices_smoke[] = {MATRIX(4096, 4096), END};
 static const struct shape matrices_default[] = {MATRIX(256, 512), MATRIX(8192, 8192), END};
 static const struct shape matrices_full[] = {MATRIX(256, 512), MATRIX(2048, 2048),
                                              MATRIX(8192, 8192), MATRIX(1024, 65536), END};

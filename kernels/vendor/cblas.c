@@ -19,7 +19,7 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS_ORDER, CBLAS_TRA
 #include "cblas_routines.inc"
 
 struct library {
-    const char *impl, *file, *absent;
+    const char *impl, *file, *other_file, *absent; /* other_file: Fedora's threaded build */
     struct routines_single single;
     struct routines_double twice;
     void (*set_threads_int)(int);      /* OpenBLAS */
@@ -31,8 +31,14 @@ struct library {
 
 /* Handles of what is loaded: there is one of each library in a process, as there is one device. */
 static struct library libraries[] = {
-    {.impl = "openblas", .file = "libopenblas.so.0", .absent = "libopenblas.so.0 is not installed"},
-    {.impl = "blis", .file = "libblis.so.4", .absent = "libblis.so.4 is not installed"},
+    {.impl = "openblas",
+     .file = "libopenblas.so.0",
+     .other_file = "libopenblasp.so.0",
+     .absent = "libopenblas.so.0 is not installed"},
+    {.impl = "blis",
+     .file = "libblis.so.4",
+     .other_file = "libbliso.so.4",
+     .absent = "libblis.so.4 is not installed"},
 };
 enum { OPENBLAS, BLIS, LIBRARIES };
 
@@ -65,6 +71,7 @@ void cblas_open(void) {
         struct library *l = &libraries[i];
         if (l->loaded) continue;
         void *handle = dlopen(l->file, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) handle = dlopen(l->other_file, RTLD_NOW | RTLD_LOCAL);
         if (!handle) continue;
         find(handle, "cblas_sgemm", &l->single.gemm);
         find(handle, "cblas_sgemv", &l->single.gemv);
