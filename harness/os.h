@@ -40,6 +40,7 @@ int os_pin_other(int thread, int cpu); /* of os_threads(); 0, -1: not possible h
 
 int os_current_cpu(void);              /* -1 unknown */
 int64_t os_involuntary_switches(void); /* of this process so far */
+int64_t os_stolen_ticks(void);         /* of all CPUs, by the hypervisor, since boot */
 double os_temperature_c(void);         /* hottest CPU sensor; NaN unknown */
 double os_energy_j(void);              /* CPU packages' energy counter (RAPL); NaN unreadable */
 

@@ -205,6 +205,14 @@ int64_t os_involuntary_switches(void) {
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+int64_t os_stolen_ticks(void) {
+    char text[TEXT_BYTES];
+    long long ticks;
+    if (!read_line("/proc/stat", text)) return 0;
+    /* cpu user nice system idle iowait irq softirq steal */
+    return sscanf(text, "cpu %*s %*s %*s %*s %*s %*s %*s %lld", &ticks) == 1 ? ticks : 0;
+}
+
 double os_temperature_c(void) {
     double hottest = NAN;
     char path[PATH_BYTES], text[TEXT_BYTES];

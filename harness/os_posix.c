@@ -53,6 +53,8 @@ int64_t os_involuntary_switches(void) {
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+int64_t os_stolen_ticks(void) { return 0; }
+
 double os_temperature_c(void) { return NAN; }
 
 double os_energy_j(void) { return NAN; }

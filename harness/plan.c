@@ -270,12 +270,14 @@ static int add_op(struct plan *p, struct device *d, const struct selection *s, e
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         if (!selects(s->dtype, dtypes[dtype].name) || op_refuses_dtype(&ops[op], (enum dtype)dtype))
             continue;
-        if (!s->dtype && s->effort == EFFORT_smoke && !s->check && dtype != DT_fp64 &&
-            dtype != DT_fp32 && dtype != DT_bf16)
-            continue; /* a smoke run is for three dtypes */
+        /* A smoke run is for fp32 and bf16, and for fp64 where its arithmetic matters. */
+        const bool smoke = dtype == DT_fp32 || dtype == DT_bf16 ||
+                           (dtype == DT_fp64 && ops[op].sweep != SWEEP_vectors);
+        if (!s->dtype && s->effort == EFFORT_smoke && !s->check && !smoke) continue;
         for (int t = 0; t < thread_counts; t++) {
             for (int i = 0; i < count; i++) {
                 struct trial trial = {.copies = 1,
+                                      .round = 1,
                                       .fill = s->fill,
                                       .problem = {.s = shapes[i], .threads = threads[t]}};
                 const bool all_layouts = s->check || s->effort == EFFORT_full ||
@@ -350,6 +352,7 @@ void trial_key(const struct trial *t, const struct device *d, struct row *r) {
     r->k = a->s.k;
     r->threads = t->copies > 1 ? t->copies : a->threads;
     r->copies = t->copies;
+    r->round = t->round;
     row_set_text(r->cache, t->cold ? "cold" : "warm");
     row_set_text(r->fill, fill_names[t->fill]);
 }

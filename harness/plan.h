@@ -18,6 +18,7 @@ struct trial {
     const struct impl *impl;
     struct args problem; /* buf unset; threads set */
     int copies;          /* 1, or the number of independent problems run at once, a thread each */
+    int round; /* 1; more: measured again later, since a machine is not the same all the time */
     bool cold;
     enum fill fill;
 };
