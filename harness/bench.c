@@ -103,10 +103,20 @@ static struct group *group_of(struct group groups[2], const char *label) {
     return NULL;
 }
 
+/* A host that has put the threads on one core moves them apart again, after seconds at most: worth waiting for. Where they
+ * never had a core each (all hardware threads in use) there is nothing to wait for. */
+static void wait_for_cores(struct device *d) {
+    for (int i = 0; i < 60 && d->own_cores_seen; i++) {
+        if (strcmp(d->placement(d).label, "shared") != 0) return;
+        os_sleep_s(0.05);
+    }
+}
+
 /* Fills groups; 0, or the kernel's code. *narrow: the interval ended it, not the clock. */
 static int sample(struct sampler *s, const struct bench_settings *settings, struct group groups[2],
                   int64_t *astray, bool *narrow) {
     const bool team = s->trial->copies > 1 || s->trial->problem.threads > 1;
+    if (team) wait_for_cores(s->device);
     const double start = os_now_s();
     size_t next_check = MIN_SAMPLES;
     struct placement before = team ? s->device->placement(s->device) : (struct placement){NAN, ""};
@@ -188,9 +198,16 @@ void row_derive(struct row *r, struct device *d, const struct trial *t, const st
     r->roof_fraction = r->roof_time_s / r->time_s;
 }
 
+/* Enough samples with a core each count more than many on a shared one. */
+static bool is_preferred(const struct group *a, const struct group *b) {
+    const bool a_own = a->count >= MIN_SAMPLES && strcmp(a->label, "shared") != 0;
+    const bool b_own = b->count >= MIN_SAMPLES && strcmp(b->label, "shared") != 0;
+    return a_own != b_own ? a_own : a->count > b->count;
+}
+
 static void set_statistics(struct row *r, struct group groups[2], int64_t astray, int64_t reps,
                            bool narrow) {
-    struct group *most = groups[1].count > groups[0].count ? &groups[1] : &groups[0];
+    struct group *most = is_preferred(&groups[1], &groups[0]) ? &groups[1] : &groups[0];
     const struct group *other = most == &groups[0] ? &groups[1] : &groups[0];
     const struct stats s = stats_of(most->time_s, most->count);
     r->time_s = s.median;

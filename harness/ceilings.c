@@ -4,6 +4,8 @@
  * it than a factor 4 could be waiting for memory; a working set less than 4 times the last cache could be served by it. */
 #include "ceilings.h"
 
+#include "../kernels/catalogue.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +104,8 @@ static void prove_compute(struct ceiling *x, double bandwidth) {
                  kink);
 }
 
-/* Memory before arithmetic, few threads before many, near levels before far ones; the rest as measured. */
+/* Memory before arithmetic, few threads before many, near levels before far ones, slow arithmetic before fast; the rest as
+ * measured. */
 static int in_order(const void *a, const void *b) {
     const struct ceiling *x = a, *y = b;
     if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
@@ -110,6 +113,10 @@ static int in_order(const void *a, const void *b) {
     if (x->kind == CEILING_MEMORY && strcmp(x->name, y->name) != 0) {
         const bool x_last = strcmp(x->name, "DRAM") == 0, y_last = strcmp(y->name, "DRAM") == 0;
         return x_last != y_last ? (x_last ? 1 : -1) : strcmp(x->name, y->name);
+    }
+    if (x->kind == CEILING_COMPUTE) {
+        const int t = dtype_find(x->name), u = dtype_find(y->name);
+        return t != u ? (t < u ? -1 : 1) : x->rate < y->rate ? -1 : x->rate > y->rate;
     }
     return x->row < y->row ? -1 : 1;
 }

@@ -20,7 +20,7 @@ struct conditions {
 /* How the threads' CPUs lie to each other: a round trip of a cache line between the first and the last. */
 struct placement {
     double pair_ns;    /* NaN with one thread */
-    const char *label; /* "near", "far"; "" with one thread */
+    const char *label; /* "near", "far", "shared"; "" with one thread */
 };
 
 struct device {
@@ -30,6 +30,7 @@ struct device {
     struct level level[MAX_LEVELS];
     int levels;
     bool host_moves_threads; /* a hypervisor may spread the threads over two last-level caches */
+    bool own_cores_seen;     /* by placement(): the threads had a core each at least once */
     bool host_visible;       /* the host may read buffers directly */
     void *stream;
     void *state; /* the device's own */

@@ -127,6 +127,45 @@ static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *
 
 /* Round trip of a line between thread 0 and the last one; the fastest of a few series, so that a lost time slice does
  * not count. A hypervisor may move virtual CPUs between caches at any time: bandwidth of two threads follows. */
+/* Independent additions, as many as a core can start a cycle: seconds. */
+static double additions_s(void) {
+    const double start = os_now_s();
+#if defined(__x86_64__)
+    uint64_t a = 1, b = 2, c = 3, e = 4, y = 5;
+    for (int i = 0; i < 600; i++)
+        __asm__ volatile(".rept 16\n\tadd %4, %0\n\tadd %4, %1\n\tadd %4, %2\n\tadd %4, %3\n\t.endr"
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(e)
+                         : "r"(y)
+                         : "cc");
+#elif defined(__aarch64__)
+    uint64_t a = 1, b = 2, c = 3, e = 4, y = 5;
+    for (int i = 0; i < 600; i++)
+        __asm__ volatile(".rept 16\n\tadd %0, %0, %4\n\tadd %1, %1, %4\n\tadd %2, %2, %4\n\tadd "
+                         "%3, %3, %4\n\t.endr"
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(e)
+                         : "r"(y));
+#endif
+    return os_now_s() - start;
+}
+
+/* Whether threads wait for each other's arithmetic: all at once they take well over the time that one takes alone. A
+ * hypervisor may put two virtual CPUs on the two hardware threads of one core for seconds: every rate is then halved. */
+static bool share_cores(struct device *d, int threads) {
+    double alone = INFINITY, together = INFINITY;
+    (void)d;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        double slowest = 0;
+        alone = fmin(alone, additions_s());
+#pragma omp parallel num_threads(threads) reduction(max : slowest)
+        {
+#pragma omp barrier /* all are there: they add at the same time */
+            slowest = additions_s();
+        }
+        together = fmin(together, slowest);
+    }
+    return together > 1.5 * alone;
+}
+
 static struct placement cpu_placement(struct device *d) {
     const int threads = state_of(d)->threads;
     if (threads < 2) return (struct placement){NAN, ""};
@@ -161,7 +200,12 @@ static struct placement cpu_placement(struct device *d) {
         }
         best = fmin(best, seconds / ROUND_TRIPS);
     }
-    return (struct placement){best * 1e9, best * 1e9 < NEAR_NS ? "near" : "far"};
+    const char *label = best * 1e9 < NEAR_NS ? "near" : "far";
+    if (share_cores(d, threads))
+        label = "shared";
+    else
+        d->own_cores_seen = true;
+    return (struct placement){best * 1e9, label};
 }
 
 /* ---- clock and sensors ---- */
