@@ -120,7 +120,7 @@ static int write_ops(struct chart_out *out, const char *points, const char *key,
     if (!f) return -1;
     *lines = 0;
     for (size_t i = 0; i < groups; i++) {
-        char number[16], ai[32], mfu[32], part[KEY_CHARACTERS + 8];
+        char number[24], ai[32], mfu[32], part[KEY_CHARACTERS + 8];
         const double bound = fmin(1, group[i].ai / spec_intensity(h100, t));
         snprintf(number, sizeof number, "%zu", i + 1);
         snprintf(ai, sizeof ai, "%.3g", group[i].ai);

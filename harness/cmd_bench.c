@@ -7,6 +7,7 @@
 #include "table.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ static void help(void) {
          "  --interval PERCENT stop when the interval of the median is within +- this (default: "
          "0.5)\n"
          "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.06, full 2)\n"
-         "  --timeout SECONDS  give a trial up, verification included (default: 120)\n"
+         "  --timeout SECONDS  give a trial up, verification included (default: 120, longer with a "
+         "long --time)\n"
          "  --in-process       no worker process: for debuggers\n"
          "Where to:\n"
          "  --out DIR          rows to DIR/bench.csv, the environment to DIR/run.json; ceilings "
@@ -117,7 +119,6 @@ static int parse(int argc, char **argv, struct options *o) {
     double interval = 0, time_cap = 0;
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
-    o->run.timeout_s = 120;
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         int bad = 0;
@@ -201,11 +202,15 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --resume needs --out DIR\n");
         return -1;
     }
-    o->settings = bench_defaults(o->selection.effort);
-    if (interval > 0) o->settings.interval = interval / 100;
-    if (time_cap > 0) o->settings.time_cap_s = time_cap;
+    o->settings = bench_settings_for(o->selection.effort, time_cap);
+    if (interval > 0) o->settings.sampling.interval = interval / 100;
+    if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
     o->settings.check_only = o->selection.check;
-    if (o->selection.check) o->settings.checks = 4096;
+    if (o->selection.check) o->settings.terms = 0x1p17;
+    if (o->selection.check && o->run.dir) {
+        fprintf(stderr, "roofline: --check times nothing and writes no rows: not with --out\n");
+        return -1;
+    }
     return 0;
 }
 
@@ -220,6 +225,11 @@ static int read_ceilings(const struct options *o, struct device *d, struct ceili
     if (path && (o->peaks || access(path, F_OK) == 0)) {
         status = rows_read(path, &rows, &torn);
         if (status == 0) {
+            rows_keep_device(&rows, d->slug);
+            if (rows.count == 0)
+                fprintf(stderr,
+                        "roofline: '%s' has no rows of this device: the roof columns stay empty\n",
+                        path);
             status = ceilings_of(&rows, device_last_cache(d, d->max_threads), out);
             free(rows.row);
         }
@@ -260,7 +270,7 @@ static void print_totals(const struct run *run, bool check) {
             n[RUN_refused], n[RUN_wrong], n[RUN_failed]);
     if (n[RUN_no_memory]) fprintf(f, ", %zu without memory", n[RUN_no_memory]);
     if (n[RUN_timeout]) fprintf(f, ", %zu timed out", n[RUN_timeout]);
-    if (run->kept) fprintf(f, ", %zu kept", run->kept);
+    if (run->kept) fprintf(f, "; %zu of them kept", run->kept);
     if (run->dir) fprintf(f, ": %s/%s", run->dir, run->file);
     fputc('\n', f);
 }

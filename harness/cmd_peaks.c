@@ -229,11 +229,11 @@ int cmd_peaks(int argc, char **argv) {
     int counts[MAX_THREAD_COUNTS], status = STATUS_ERROR;
     device_cpu_init(&cpu);
     const int n = threads_parse(&cpu, threads, counts);
-    struct bench_settings settings = bench_defaults((enum effort)effort);
     /* A machine that others use is not the same all the time: the best of a few rounds is the ceiling. */
     static const int rounds[] = {2, 3, 3};
     static const double caps[] = {0.06, 0.08, 0.3};
-    settings.time_cap_s = time_cap > 0 ? time_cap : caps[effort];
+    const struct bench_settings settings =
+        bench_settings_for((enum effort)effort, time_cap > 0 ? time_cap : caps[effort]);
     for (int round = 1; round <= rounds[effort]; round++) {
         for (int i = 0; i < n; i++) {
             add_streams(&plan, &cpu, (enum effort)effort, counts[i], round);

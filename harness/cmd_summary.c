@@ -122,7 +122,7 @@ static const struct row *representative(const struct rows *rows, const char *op,
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *r = &rows->row[i];
         if (!is_ok(r) || impl_is_vendor(r->impl) || strcmp(r->op, op) != 0 ||
-            strcmp(r->dtype, dtype) != 0)
+            strcmp(r->dtype, dtype) != 0 || (r->fill[0] && strcmp(r->fill, "normal") != 0))
             continue;
         const double more = best ? r->footprint_bytes - best->footprint_bytes : 1;
         const int64_t threads = best ? r->threads - best->threads : 1;
@@ -189,7 +189,9 @@ static const struct row *ours_like(const struct rows *rows, const struct row *ve
         const struct row *r = &rows->row[i];
         if (!is_ok(r) || impl_is_vendor(r->impl)) continue;
         row_set_text(key.impl, r->impl);
-        if (row_same_key(&key, r) && (!best || r->time_s < best->time_s)) best = r;
+        if (row_same_key(&key, r) && strcmp(r->placement, vendor->placement) == 0 &&
+            (!best || r->time_s < best->time_s))
+            best = r;
     }
     return best;
 }
@@ -232,10 +234,11 @@ static size_t print_odd(const struct rows *rows) {
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *r = &rows->row[i];
         ok += is_ok(r);
-        refused += strcmp(r->status, "refused") == 0;
+        const bool no_memory = strcmp(r->status, "no_memory") == 0;
+        refused += no_memory || strcmp(r->status, "refused") == 0;
         wide += is_ok(r) && r->ci_high_s - r->ci_low_s > 0.1 * r->time_s;
         const bool over = is_ok(r) && r->roof_fraction > ABOVE;
-        const bool broken = !is_ok(r) && strcmp(r->status, "refused") != 0;
+        const bool broken = !is_ok(r) && !no_memory && strcmp(r->status, "refused") != 0;
         above += over;
         bad += broken;
         if (!over && !broken) continue;
@@ -251,7 +254,8 @@ static size_t print_odd(const struct rows *rows) {
         else
             printf("%s: %s\n", r->status, r->reason);
     }
-    printf("\n%zu rows: %zu ok, %zu refused, %zu wrong or failed; %zu above the roof; in %zu the "
+    printf("\n%zu rows: %zu ok, %zu refused or without memory, %zu wrong or failed; %zu above the "
+           "roof; in %zu the "
            "interval of the median "
            "is wider than +- 5 %%\n",
            rows->count, ok, refused, bad, above, wide);
@@ -290,9 +294,12 @@ int cmd_summary(int argc, char **argv) {
         fprintf(stderr, "roofline: no rows in '%s/peaks.csv' or '%s/bench.csv'\n", dir, dir);
         goto done;
     }
+    const char *device = (peaks.count ? &peaks : &bench)->row[0].device;
+    rows_keep_device(&peaks, device);
+    rows_keep_device(&bench, device);
     /* The rows carry their level already; the cache size is not needed again. */
     if (ceilings_of(&peaks, 0, &ceilings)) goto done;
-    printf("%s\n\n", (peaks.count ? &peaks : &bench)->row[0].device);
+    printf("%s\n\n", device);
     if (ceilings.count) print_ceilings(&ceilings);
     status = STATUS_OK;
     if (bench.count) {

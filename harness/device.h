@@ -27,11 +27,14 @@ struct device {
     char name[16];            /* "cpu": what --device says */
     char slug[64], model[96]; /* "amd-epyc", "AMD EPYC": what the hardware says */
     int max_threads;          /* CPU threads that may be used; 1 for a GPU */
+    int cores;                /* of these, on physical cores of their own */
     struct level level[MAX_LEVELS];
     int levels;
     bool host_moves_threads; /* a hypervisor may spread the threads over two last-level caches */
-    bool own_cores_seen;     /* by placement(): the threads had a core each at least once */
-    bool host_visible;       /* the host may read buffers directly */
+    double
+        wait_left_s; /* what may still be spent on waiting for the host to give each thread a core */
+    bool own_cores_seen; /* by placement(): the threads had a core each at least once */
+    bool host_visible;   /* the host may read buffers directly */
     void *stream;
     void *state; /* the device's own */
 
@@ -51,7 +54,7 @@ struct device {
                        int64_t reps, double *seconds, bool *disturbed);
     struct placement (*placement)(struct device *d);
     struct conditions (*conditions)(struct device *d);
-    double (*flops_per_cycle)(struct device *d, enum dtype t); /* of one thread; NaN when unknown */
+    double (*flops_per_cycle)(struct device *d, enum dtype t); /* of one core; NaN when unknown */
 };
 
 /* The CPU this program runs on. */

@@ -3,7 +3,9 @@
  * The first OpenMP region must not run before the worker process has been forked: a pool does not survive a fork. */
 #include "device.h"
 #include "os.h"
+#include "specs.h"
 
+#include "../kernels/cpu/isa.h"
 #include "../kernels/cpu/parallel.h"
 
 #include <ctype.h>
@@ -125,8 +127,6 @@ static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *
 
 /* ---- placement ---- */
 
-/* Round trip of a line between thread 0 and the last one; the fastest of a few series, so that a lost time slice does
- * not count. A hypervisor may move virtual CPUs between caches at any time: bandwidth of two threads follows. */
 /* Independent additions, as many as a core can start a cycle: seconds. */
 static double additions_s(void) {
     const double start = os_now_s();
@@ -144,15 +144,18 @@ static double additions_s(void) {
                          "%3, %3, %4\n\t.endr"
                          : "+r"(a), "+r"(b), "+r"(c), "+r"(e)
                          : "r"(y));
+#else
+    return 0;
 #endif
     return os_now_s() - start;
 }
 
 /* Whether threads wait for each other's arithmetic: all at once they take well over the time that one takes alone. A
  * hypervisor may put two virtual CPUs on the two hardware threads of one core for seconds: every rate is then halved. */
-static bool share_cores(struct device *d, int threads) {
+static bool share_cores(const struct device *d, int threads) {
     double alone = INFINITY, together = INFINITY;
-    (void)d;
+    if (!d->host_moves_threads)
+        return false; /* threads stay on the cores that they are pinned to */
     for (int attempt = 0; attempt < 3; attempt++) {
         double slowest = 0;
         alone = fmin(alone, additions_s());
@@ -166,6 +169,8 @@ static bool share_cores(struct device *d, int threads) {
     return together > 1.5 * alone;
 }
 
+/* Round trip of a line between thread 0 and the last one; the fastest of a few series, so that a lost time slice does
+ * not count. A hypervisor may move virtual CPUs between caches at any time: bandwidth of two threads follows. */
 static struct placement cpu_placement(struct device *d) {
     const int threads = state_of(d)->threads;
     if (threads < 2) return (struct placement){NAN, ""};
@@ -246,6 +251,17 @@ static struct conditions cpu_conditions(struct device *d) {
 
 /* ---- the device ---- */
 
+/* By CPUID's model; what the CPU does not report in its instruction sets does not count. */
+static double cpu_flops_per_cycle(struct device *d, enum dtype t) {
+    const struct cpu_facts *facts = &state_of(d)->facts;
+    const char *name, *source;
+    double flops;
+    if (t == DT_bf16 && isa_level() < ISA_avx512_bf16) return NAN;
+    return spec_cpu(facts->vendor, facts->family, facts->model_number, t, &flops, &name, &source)
+               ? flops
+               : NAN;
+}
+
 static int cpu_open(struct device *d) { return cpu_set_threads(d, 1); }
 
 static void cpu_close(struct device *d) {
@@ -293,6 +309,9 @@ void device_cpu_init(struct device *d) {
         .time_copies = cpu_time_copies,
         .placement = cpu_placement,
         .conditions = cpu_conditions,
+        .flops_per_cycle = cpu_flops_per_cycle,
+        .cores = s->facts.usable_cores,
+        .wait_left_s = 10,
     };
     snprintf(d->model, sizeof d->model, "%s", s->facts.model);
     make_slug(d->slug, sizeof d->slug, s->facts.model);

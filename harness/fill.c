@@ -93,11 +93,27 @@ static size_t pick_block(uint64_t seed, int64_t i) {
     return mix(seed << 48 ^ (uint64_t)(i / BLOCK)) % BLOCKS;
 }
 
-void fill_element(const struct fill_pool *p, int64_t i, uint64_t seed, void *out) {
-    const size_t size = (size_t)dtypes[p->dtype].bits / 8;
-    memcpy(out,
-           (const uint8_t *)p->blocks + (pick_block(seed, i) * BLOCK + (size_t)(i % BLOCK)) * size,
-           size);
+static bool block_is_intact(const struct fill_pool *p, const void *tensor, int64_t elements,
+                            uint64_t seed, int64_t block) {
+    const size_t block_bytes = BLOCK * (size_t)dtypes[p->dtype].bits / 8;
+    const size_t pick = pick_block(seed, block * BLOCK);
+    const int64_t left = elements - block * BLOCK;
+    const size_t bytes = left < BLOCK ? (size_t)left * (block_bytes / BLOCK) : block_bytes;
+    if (memcmp((const uint8_t *)tensor + (size_t)block * block_bytes,
+               (const uint8_t *)p->blocks + pick * block_bytes, bytes) != 0)
+        return false;
+    return p->dtype != DT_nvfp4 || nvfp4_scales_const(tensor, elements)[block] == p->scales[pick];
+}
+
+bool fill_is_intact(const struct fill_pool *p, const void *tensor, int64_t elements,
+                    uint64_t seed) {
+    enum { ENDS = 4096, STRIDE = 61 };
+    const int64_t blocks = (elements + BLOCK - 1) / BLOCK;
+    for (int64_t block = 0; block < blocks; block++) {
+        if (!block_is_intact(p, tensor, elements, seed, block)) return false;
+        if (block >= ENDS && block + STRIDE < blocks - ENDS) block += STRIDE - 1;
+    }
+    return p->dtype != DT_nvfp4 || nvfp4_tensor_scale(tensor, elements) == p->tensor_scale;
 }
 
 void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint64_t seed,

@@ -29,6 +29,7 @@ const struct fill_pool *fill_pool_get(enum fill fill, enum dtype t, enum domain 
 void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint64_t seed,
                  int threads);
 
-/* What fill_tensor() put at element i, as stored; not for nvfp4. */
-void fill_element(const struct fill_pool *p, int64_t i, uint64_t seed, void *out);
+/* Whether the tensor still holds what fill_tensor() put there: its first and last 4096 blocks of 16 elements and every
+ * 61st between; tensors up to 128 Ki elements whole. */
+bool fill_is_intact(const struct fill_pool *p, const void *tensor, int64_t elements, uint64_t seed);
 #endif

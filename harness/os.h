@@ -22,6 +22,7 @@ struct cpu_facts {
     int logical_cpus;     /* of the machine */
     int usable[MAX_CPUS]; /* CPUs of the affinity mask; of each core the first, then the siblings */
     int usable_count;     /* at most what the cgroup's quota grants */
+    int usable_cores;     /* physical cores behind them */
     double quota_cpus;    /* NaN: none */
     int64_t memory_bytes;
     bool virtual_machine;

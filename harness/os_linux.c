@@ -142,16 +142,20 @@ static void find_usable(struct cpu_facts *facts) {
     cpu_set_t *mask = CPU_ALLOC(MAX_CPUS);
     const size_t size = CPU_ALLOC_SIZE(MAX_CPUS);
     if (mask && sched_getaffinity(0, size, mask) == 0) {
-        for (int pass = 0; pass < 2; pass++)
+        for (int pass = 0; pass < 2; pass++) {
             for (int cpu = 0; cpu < MAX_CPUS; cpu++)
                 if (CPU_ISSET_S((size_t)cpu, size, mask) && is_first_sibling(cpu) == (pass == 0))
                     facts->usable[facts->usable_count++] = cpu;
+            if (pass == 0) facts->usable_cores = facts->usable_count;
+        }
     }
     if (mask) CPU_FREE(mask);
     if (facts->usable_count == 0) facts->usable[facts->usable_count++] = 0;
     facts->quota_cpus = cgroup_cpus();
     if (facts->quota_cpus < facts->usable_count)
         facts->usable_count = facts->quota_cpus < 1 ? 1 : (int)facts->quota_cpus;
+    if (facts->usable_cores == 0 || facts->usable_cores > facts->usable_count)
+        facts->usable_cores = facts->usable_count;
 }
 
 void os_cpu_facts(struct cpu_facts *facts) {

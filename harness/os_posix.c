@@ -14,6 +14,7 @@ void os_cpu_facts(struct cpu_facts *facts) {
     facts->logical_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (facts->logical_cpus < 1) facts->logical_cpus = 1;
     facts->usable_count = facts->logical_cpus < MAX_CPUS ? facts->logical_cpus : MAX_CPUS;
+    facts->usable_cores = facts->usable_count;
     for (int i = 0; i < facts->usable_count; i++) facts->usable[i] = i;
     facts->memory_bytes = -1;
 }

@@ -218,7 +218,7 @@ static void add_layouts(struct plan *p, const struct selection *s, enum op_id op
 int threads_parse(const struct device *d, const char *list, int counts[MAX_THREAD_COUNTS]) {
     char item[NAME_BYTES];
     int n = 0;
-    while (n < MAX_THREAD_COUNTS && next_item(&list, item)) {
+    while (next_item(&list, item)) {
         char *end = item;
         const long value = strcmp(item, "all") == 0 ? d->max_threads : strtol(item, &end, 10);
         if (strcmp(item, "all") != 0 &&
@@ -229,6 +229,11 @@ int threads_parse(const struct device *d, const char *list, int counts[MAX_THREA
         }
         bool seen = false;
         for (int i = 0; i < n; i++) seen |= counts[i] == (int)value;
+        if (!seen && n == MAX_THREAD_COUNTS) {
+            fprintf(stderr, "roofline: --threads takes at most %d different numbers\n",
+                    MAX_THREAD_COUNTS);
+            return -1;
+        }
         if (!seen) counts[n++] = (int)value;
     }
     if (n == 0) fprintf(stderr, "roofline: --threads needs a number, or all\n");

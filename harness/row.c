@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 8192, MAX_FIELDS = 512 };
@@ -27,6 +28,12 @@ void row_init(struct row *r) {
 }
 
 void row_set_text(char field[ROW_TEXT], const char *text) { snprintf(field, ROW_TEXT, "%s", text); }
+
+void row_set_now(char field[ROW_TEXT]) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(field, ROW_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
 
 #define SAME_STR(x, y)  (strcmp(x, y) == 0)
 #define SAME_INT(x, y)  ((x) == (y))
@@ -277,6 +284,13 @@ done:
     }
     free(text);
     return status;
+}
+
+void rows_keep_device(struct rows *rows, const char *device) {
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        if (strcmp(rows->row[i].device, device) == 0) rows->row[kept++] = rows->row[i];
+    rows->count = kept;
 }
 
 /* ---- an append-only file ---- */

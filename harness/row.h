@@ -27,6 +27,7 @@ struct rows {
 
 void row_init(struct row *r);                              /* every field unknown */
 void row_set_text(char field[ROW_TEXT], const char *text); /* cut to fit */
+void row_set_now(char field[ROW_TEXT]);                    /* UTC, ISO 8601 */
 bool row_same_key(const struct row *a, const struct row *b);
 void row_print_header(FILE *f);
 void row_print(FILE *f, const struct row *r);
@@ -39,6 +40,9 @@ int csv_split(char *line, char *field[], int max);
  * its newline is what a killed run leaves; it is dropped, and *torn says so. Returns 0, or -1 after one line on
  * stderr. The caller frees out->row. */
 int rows_read(const char *path, struct rows *out, bool *torn);
+
+/* Drops the rows of other devices. */
+void rows_keep_device(struct rows *rows, const char *device);
 
 /* An append-only result file: every row is one write, synced. */
 struct row_file {

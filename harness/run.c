@@ -123,6 +123,7 @@ static int consider_earlier(struct run *run, const char *path, struct device *d,
         return -1;
     }
     run->kept = earlier.count;
+    for (size_t i = 0; i < earlier.count; i++) run->count[status_of(&earlier.row[i])]++;
     plan_drop_measured(plan, d, &earlier);
     free(earlier.row);
     return 0;
@@ -139,6 +140,7 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
 
     if (path && make_directory(run->dir)) goto done;
     if (path && (consider_earlier(run, path, d, plan) || row_file_open(&file, path))) goto done;
+    worker.not_for_child = file.fd;
     if (run->dir && run_info_write(run->dir, d, run->argc, run->argv)) goto done;
     if (run->in_process && worker_open(d)) goto done;
 

@@ -15,7 +15,7 @@ struct run {
     void *context;
     /* results */
     size_t kept;     /* rows that a resumed file had */
-    size_t count[6]; /* by enum run_status */
+    size_t count[6]; /* by enum run_status, kept rows included */
 };
 
 enum run_status { RUN_ok, RUN_refused, RUN_no_memory, RUN_wrong, RUN_failed, RUN_timeout };

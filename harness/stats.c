@@ -23,8 +23,8 @@ void median_interval_ranks(size_t n, size_t *low, size_t *high) {
            tail = term; /* P(X = 0); underflows past n = 1074, where the sum is by logs */
     size_t r = 0;
     if (n > 1000) {
-        const double half = 0.98 * sqrt((double)n); /* normal approximation: 1.96 sqrt(n) / 2 */
-        r = (size_t)floor((double)n / 2 - half);
+        const double half = 0.98 * sqrt((double)n);    /* normal approximation: 1.96 sqrt(n) / 2 */
+        r = (size_t)floor((double)n / 2 - half - 0.5); /* continuity */
     } else {
         for (size_t i = 1; 2 * i < n; i++) {
             term *= (double)(n - i + 1) / (double)i;

@@ -22,6 +22,8 @@ void worker_init(struct worker *w, struct device *d, const struct plan *plan,
     *w = (struct worker){.device = d, .plan = plan, .settings = settings, .to = -1, .from = -1};
 }
 
+static const char READY = 'r'; /* a child's first byte: its device is open */
+
 /* All of it or -1. */
 static int transfer(ssize_t (*move)(int, void *, size_t), int fd, void *data, size_t size) {
     for (size_t done = 0; done < size;) {
@@ -59,19 +61,45 @@ int worker_open(struct device *d) {
 
 static void serve(struct worker *w, int in, int out) {
     struct device *d = w->device;
+    char ready = READY;
     size_t i;
     signal(SIGINT, SIG_IGN); /* the terminal sends it to the whole group; the parent decides */
     signal(SIGTERM, SIG_DFL);
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    if (worker_open(d)) _exit(EXIT_FAILURE);
+    if (w->not_for_child >= 0) close(w->not_for_child);
+    if (worker_open(d) || transfer(write_some, out, &ready, sizeof ready)) _exit(EXIT_FAILURE);
     while (transfer(read, in, &i, sizeof i) == 0) {
         struct row r;
         bench_trial(d, &w->plan->trial[i], w->settings, &r);
         if (transfer(write_some, out, &r, sizeof r)) break;
     }
     _exit(EXIT_SUCCESS);
+}
+
+/* Reaps the child; its end in words. */
+static void bury(struct worker *w, char *text, size_t size) {
+    int status = 0;
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "the worker was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "the worker ended with status %d", WEXITSTATUS(status));
+    close(w->to);
+    close(w->from);
+    w->pid = 0;
+    w->to = w->from = -1;
+}
+
+/* A child that cannot open its device would fail every trial: that ends the run. */
+static int await_ready(struct worker *w) {
+    char ready = 0, end[ROW_TEXT];
+    if (transfer(read, w->from, &ready, sizeof ready) == 0 && ready == READY) return 0;
+    bury(w, end, sizeof end);
+    fprintf(stderr, "roofline: the device cannot be opened: %s\n", end);
+    return -1;
 }
 
 static int start(struct worker *w) {
@@ -93,28 +121,14 @@ static int start(struct worker *w) {
     if (up[1] >= 0) close(up[1]);
     w->to = down[1];
     w->from = up[0];
-    return w->pid > 0 ? 0 : -1;
-}
-
-/* Reaps the child; its end in words. */
-static void bury(struct worker *w, char *text, size_t size) {
-    int status = 0;
-    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (WIFSIGNALED(status))
-        snprintf(text, size, "the worker was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(text, size, "the worker ended with status %d", WEXITSTATUS(status));
-    close(w->to);
-    close(w->from);
-    w->pid = 0;
-    w->to = w->from = -1;
+    return w->pid > 0 ? await_ready(w) : -1;
 }
 
 static void fail_row(struct worker *w, size_t i, const char *status, const char *reason,
                      struct row *r) {
     row_init(r);
     trial_key(&w->plan->trial[i], w->device, r);
+    row_set_now(r->when);
     row_set_text(r->status, status);
     row_set_text(r->reason, reason);
 }
@@ -123,8 +137,13 @@ int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_
                struct row *r) {
     char end[ROW_TEXT];
     if (w->pid == 0 && start(w)) return -1;
-    const double deadline = os_now_s() + timeout_s;
     bool lost = transfer(write_some, w->to, &i, sizeof i) != 0;
+    if (lost) { /* it died after its last trial, which is not this one's fault */
+        bury(w, end, sizeof end);
+        if (start(w)) return -1;
+        lost = transfer(write_some, w->to, &i, sizeof i) != 0;
+    }
+    const double deadline = os_now_s() + timeout_s;
     while (!lost) {
         struct pollfd p = {.fd = w->from, .events = POLLIN};
         const double left = deadline - os_now_s();

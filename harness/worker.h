@@ -12,6 +12,7 @@ struct worker {
     const struct bench_settings *settings;
     pid_t pid; /* 0: none running */
     int to, from;
+    int not_for_child; /* a file that the child closes, with its lock; -1: none */
 };
 
 /* Forgets nothing and starts nothing: the child is forked when the first trial needs it. */

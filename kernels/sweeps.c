@@ -97,7 +97,6 @@ const struct shape *check_shapes(enum sweep s) {
                                            VECTOR(4096),
                                            VECTOR(65551),
                                            VECTOR(1 << 18),
-                                           VECTOR((1 << 20) + 3),
                                            END};
     static const struct shape squares[] = {MATRIX(1, 1),
                                            MATRIX(1, 37),
@@ -134,11 +133,11 @@ const struct shape *check_shapes(enum sweep s) {
                                             MATRIX(2, 4096),
                                             MATRIX(2048, 32),
                                             END};
-    static const struct shape cubes[] = {CUBE(1, 1, 1),       CUBE(1, 1, 64),     CUBE(1, 64, 1),
-                                         CUBE(64, 1, 1),      CUBE(3, 5, 7),      CUBE(16, 16, 16),
-                                         CUBE(17, 33, 65),    CUBE(64, 48, 32),   CUBE(127, 65, 33),
-                                         CUBE(31, 129, 256),  CUBE(1, 96, 80),    CUBE(96, 1, 80),
-                                         CUBE(192, 144, 400), CUBE(65, 130, 515), END};
+    static const struct shape cubes[] = {CUBE(1, 1, 1),      CUBE(1, 1, 64),    CUBE(1, 64, 1),
+                                         CUBE(64, 1, 1),     CUBE(3, 5, 7),     CUBE(16, 16, 16),
+                                         CUBE(17, 33, 65),   CUBE(64, 48, 32),  CUBE(127, 65, 33),
+                                         CUBE(31, 129, 256), CUBE(1, 96, 80),   CUBE(96, 1, 80),
+                                         CUBE(100, 52, 80),  CUBE(9, 20, 1030), END};
     static const struct shape batches[] = {{1, 1, 1, 1},    {3, 5, 7, 9},  {4, 16, 32, 48},
                                            {7, 33, 17, 65}, {17, 2, 3, 4}, END};
     static const struct shape chains[] = {

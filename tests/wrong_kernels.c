@@ -100,6 +100,21 @@ static int sum_slightly_off(const struct args *a) {
     return 0;
 }
 
+static int mean_right(const struct args *a) {
+    *(float *)a->buf[1] = sum_between(a, 0, a->s.n) / (float)a->s.n;
+    return 0;
+}
+
+static int mean_zero(const struct args *a) {
+    *(float *)a->buf[1] = 0;
+    return 0;
+}
+
+static int mean_of_half(const struct args *a) {
+    *(float *)a->buf[1] = sum_between(a, 0, a->s.n / 2) / (float)a->s.n;
+    return 0;
+}
+
 static int sum_nan(const struct args *a) {
     *(float *)a->buf[1] = NAN;
     return 0;
@@ -240,6 +255,13 @@ static const struct {
      "wrong",
      "integers"},
     {{OP_sum, "nan", DT_fp32, sum_nan, NULL, NULL}, {1, 1, 1 << 20, 1}, 0, "wrong", "nan"},
+    {{OP_mean, "right", DT_fp32, mean_right, NULL, NULL}, {1, 1, 1 << 20, 1}, 0, "ok", ""},
+    {{OP_mean, "zero", DT_fp32, mean_zero, NULL, NULL}, {1, 1, 1 << 20, 1}, 0, "wrong", "integers"},
+    {{OP_mean, "half", DT_fp32, mean_of_half, NULL, NULL},
+     {1, 1, 1 << 20, 1},
+     0,
+     "wrong",
+     "integers"},
     {{OP_dot, "sums in bf16", DT_bf16, dot_in_bf16, NULL, NULL},
      {1, 1, 1 << 16, 1},
      0,
@@ -295,7 +317,7 @@ int main(void) {
                                      .threads = 1};
         struct operands o;
         CHECK(operands_make(&o, &d, impl, &problem, 1) == 0, "%s", impl->name);
-        const struct verdict v = verify(&o, impl, 4096);
+        const struct verdict v = verify(&o, impl, 0x1p18);
         CHECK(strcmp(v.status, cases[i].status) == 0, "%s %s: status %s, want %s (%s)",
               ops[impl->op].name, impl->name, v.status, cases[i].status, v.reason);
         CHECK(strstr(v.reason, cases[i].reason) != NULL, "%s %s: reason '%s', want '%s' in it",

@@ -1,0 +1,168 @@
+/* sample.c - nothing is dropped: every sample lands in the group of its placement. */
+#include "sample.h"
+
+#include "os.h"
+#include "stats.h"
+
+#include "../kernels/vendor/vendor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_SAMPLES = 7, MAX_SAMPLES = 1 << 15 };
+
+/* Threads wait for work by spinning: those of OpenMP for a few ms, OpenBLAS's for tens of ms. On as many CPUs as threads
+ * the one pool's wait would be timed with the other's work; so there is a pause between them, and a sample is longer, to
+ * make up for the waking. */
+static const double before_own_threads_s = 0.01, after_own_threads_s = 0.06, longer = 5;
+
+struct sampler {
+    struct device *device;
+    const struct trial *trial;
+    const struct operands *operands;
+    int64_t reps, cursor;
+};
+
+/* One sample: seconds a call; 0, or the kernel's code. */
+static int take(struct sampler *s, double *call_s, bool *disturbed) {
+    double seconds = 0;
+    const struct trial *t = s->trial;
+    const struct args *a = s->operands->args;
+    struct device *d = s->device;
+    const int error =
+        t->copies > 1 ? d->time_copies(d, t->impl->run, a, t->copies, s->reps, &seconds, disturbed)
+                      : d->time(d, t->impl->run, a, s->operands->sets, s->cursor, s->reps, &seconds,
+                                disturbed);
+    s->cursor += s->reps;
+    *call_s = seconds / (double)s->reps;
+    return error;
+}
+
+/* Raises the calls of a sample until it lasts sample_s, then repeats until two samples agree: warm. */
+static int warm_up(struct sampler *s, double sample_s) {
+    double before = INFINITY, now;
+    bool disturbed;
+    s->reps = 1;
+    for (;;) {
+        const int error = take(s, &now, &disturbed);
+        if (error) return error;
+        const double lasted = now * (double)s->reps;
+        if (lasted >= sample_s) break;
+        const double factor = lasted > sample_s / 64 ? 1.1 * sample_s / lasted : 64;
+        s->reps = (int64_t)ceil((double)s->reps * fmax(factor, 1.2));
+    }
+    for (double spent = 0; spent < 20 * sample_s && fabs(now - before) > 0.02 * now;
+         spent += now * (double)s->reps) {
+        before = now;
+        const int error = take(s, &now, &disturbed);
+        if (error) return error;
+    }
+    return 0;
+}
+
+/* ---- groups ---- */
+
+static struct sample_group *group_of(struct samples *s, const char *label) {
+    int i = 0;
+    while (i + 1 < PLACEMENTS && s->group[i].label && strcmp(s->group[i].label, label) != 0) i++;
+    s->group[i].label = label;
+    return &s->group[i];
+}
+
+/* Capacity grows by powers of two. 0, or -1 without memory. */
+static int add(struct sample_group *g, double time_s) {
+    if ((g->count & (g->count - 1)) == 0) {
+        double *grown = realloc(g->time_s, (g->count ? 2 * g->count : 1) * sizeof *grown);
+        if (!grown) return -1;
+        g->time_s = grown;
+    }
+    g->time_s[g->count++] = time_s;
+    return 0;
+}
+
+static int rank(const struct sample_group *g) {
+    if (g->count < MIN_SAMPLES) return 0;
+    return strcmp(g->label, "mixed") == 0 ? 1 : strcmp(g->label, "shared") == 0 ? 2 : 3;
+}
+
+struct sample_group *samples_chosen(struct samples *s) {
+    struct sample_group *best = &s->group[0];
+    for (int i = 1; i < PLACEMENTS; i++) {
+        struct sample_group *g = &s->group[i];
+        if (rank(g) > rank(best) || (rank(g) == rank(best) && g->count > best->count)) best = g;
+    }
+    return best;
+}
+
+void samples_free(struct samples *s) {
+    for (int i = 0; i < PLACEMENTS; i++) free(s->group[i].time_s);
+    *s = (struct samples){0};
+}
+
+static bool narrow_enough(const struct sample_group *g, double interval) {
+    if (g->count < MIN_SAMPLES) return false;
+    double *copy = malloc(g->count * sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, g->time_s, g->count * sizeof *copy);
+    const struct stats s = stats_of(copy, g->count);
+    free(copy);
+    return s.ci_high - s.ci_low <= 2 * interval * s.median;
+}
+
+/* ---- sampling ---- */
+
+/* A host that has put the threads on one core moves them apart again, mostly within seconds: worth waiting for, up to a
+ * budget for the whole run. Where they never had a core each there is nothing to wait for. */
+static void wait_for_cores(struct device *d) {
+    const double pause_s = 0.05;
+    while (d->own_cores_seen && d->wait_left_s > 0 &&
+           strcmp(d->placement(d).label, "shared") == 0) {
+        os_sleep_s(pause_s);
+        d->wait_left_s -= pause_s;
+    }
+}
+
+static int collect(struct sampler *s, const struct sampling *how, struct samples *out) {
+    struct device *d = s->device;
+    const bool team = s->trial->copies > 1 || s->trial->problem.threads > 1;
+    const bool own_threads = vendor_has_own_threads(s->trial->impl->name);
+    const struct placement alone = {NAN, ""};
+    if (team) wait_for_cores(d);
+    struct placement before = team ? d->placement(d) : alone;
+    const double start = os_now_s();
+    size_t next_check = MIN_SAMPLES;
+    for (size_t taken = 1;; taken++) {
+        double call_s;
+        bool disturbed;
+        if (team && own_threads) os_sleep_s(before_own_threads_s);
+        const int error = take(s, &call_s, &disturbed);
+        if (error) return error;
+        const struct placement after = team ? d->placement(d) : alone;
+        const bool stayed = strcmp(before.label, after.label) == 0;
+        struct sample_group *g = group_of(out, stayed ? after.label : "mixed");
+        before = after;
+        if (add(g, call_s)) return -1;
+        g->disturbed += disturbed;
+        g->pair_ns = after.pair_ns;
+
+        const double spent = os_now_s() - start;
+        if (spent >= how->least_s && taken >= next_check) {
+            out->narrow = narrow_enough(samples_chosen(out), how->interval);
+            next_check = taken + taken / 8 + 1;
+        }
+        if (out->narrow || taken == MAX_SAMPLES || (spent >= how->most_s && taken >= 3)) return 0;
+    }
+}
+
+int samples_take(struct device *d, const struct trial *t, const struct operands *o,
+                 const struct sampling *how, struct samples *out) {
+    struct sampler s = {d, t, o, 1, 0};
+    const bool own_threads = vendor_has_own_threads(t->impl->name);
+    *out = (struct samples){0};
+    int error = warm_up(&s, how->sample_s * (own_threads ? longer : 1));
+    if (!error) error = collect(&s, how, out);
+    out->reps = s.reps;
+    if (own_threads) os_sleep_s(after_own_threads_s);
+    return error;
+}

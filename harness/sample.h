@@ -1,0 +1,37 @@
+/* sample.h - timing one kernel: warm up, then samples until the interval of their median is narrow. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+#include "operands.h"
+#include "plan.h"
+
+enum { PLACEMENTS = 4 }; /* near, far, shared, mixed; with one thread only "" */
+
+struct sampling {
+    double interval; /* stop when the 95 % interval of the median is within +- this fraction */
+    double least_s, most_s; /* of sampling: the interval may end it from, the clock ends it at */
+    double sample_s;        /* aimed at for one sample */
+};
+
+/* Samples taken while the threads lay alike; those of different placements are never mixed. */
+struct sample_group {
+    const char *label; /* struct placement's; "mixed": the threads were moved during the sample */
+    double *time_s;    /* [count], a call's */
+    double pair_ns;    /* of the last sample */
+    size_t count;
+    int64_t disturbed; /* during which the system took a CPU away */
+};
+
+struct samples {
+    struct sample_group group[PLACEMENTS];
+    int64_t reps; /* calls a sample */
+    bool narrow;  /* the interval ended it, not the clock */
+};
+
+/* Returns 0, the kernel's code, or -1 without memory. samples_free() in every case. */
+int samples_take(struct device *d, const struct trial *t, const struct operands *o,
+                 const struct sampling *how, struct samples *out);
+void samples_free(struct samples *s);
+
+/* The group to report: with a core for each thread before a shared one, that before mixed, then the larger one. */
+struct sample_group *samples_chosen(struct samples *s);
+#endif
