@@ -16,7 +16,7 @@
 #include <cpuid.h>
 #endif
 
-enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 256 };
+enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 4096 /* of sysfs */ };
 
 /* First line of a file without its newline; false when it can't be read. */
 static bool read_line(const char *path, char text[TEXT_BYTES]) {
@@ -65,52 +65,80 @@ static void ask_cpuid(struct cpu_facts *facts) {
 
 /* ---- caches ---- */
 
-/* Members of a list such as "0-3,8": how many; the smallest into *first. */
-static int count_list(const char *text, int *first) {
-    int count = 0;
+/* Takes the next range off a list such as "0-3,8"; false at its end. */
+static bool next_range(const char **list, int *low, int *high) {
+    char *end;
+    const long from = strtol(*list, &end, 10);
+    if (end == *list) return false;
+    const long to = *end == '-' ? strtol(end + 1, &end, 10) : from;
+    *list = *end == ',' ? end + 1 : end;
+    *low = (int)from;
+    *high = (int)to;
+    return true;
+}
+
+/* Members of a list: how many; the smallest into *first, -1 for none. */
+static int count_list(const char *list, int *first) {
+    int count = 0, low, high;
     *first = -1;
-    while (*text) {
-        char *end;
-        const long low = strtol(text, &end, 10);
-        if (end == text) break;
-        const long high = *end == '-' ? strtol(end + 1, &end, 10) : low;
-        if (*first < 0 || low < *first) *first = (int)low;
-        count += (int)(high - low + 1);
-        text = *end == ',' ? end + 1 : end;
+    while (next_range(&list, &low, &high)) {
+        if (*first < 0 || low < *first) *first = low;
+        count += high - low + 1;
     }
     return count;
 }
 
-static void find_caches(struct cpu_facts *facts) {
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 8; i++) {
-        struct cpu_cache cache = {.shared_by = 1};
-        int first;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-        if (!read_line(path, text)) break;
+static bool read_cache(int cpu, int index, const char *what, char text[TEXT_BYTES]) {
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, what);
+    return read_line(path, text);
+}
+
+/* The smallest CPU that shares this CPU's data cache of a level; -1 when it has none. */
+static int cache_home(int cpu, int level) {
+    char text[TEXT_BYTES];
+    int first = -1;
+    for (int i = 0; read_cache(cpu, i, "type", text); i++) {
         if (strcmp(text, "Instruction") == 0) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
-        if (read_line(path, text)) cache.level = atoi(text);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        if (read_line(path, text)) {
-            char *unit;
-            cache.bytes = strtoll(text, &unit, 10);
-            cache.bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
-        }
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
-                 i);
-        if (read_line(path, text)) cache.shared_by = count_list(text, &first);
-        if (cache.level >= 1 && cache.level <= 3 && cache.bytes > 0 && facts->caches < 3)
-            facts->cache[facts->caches++] = cache;
+        if (!read_cache(cpu, i, "level", text) || atoi(text) != level) continue;
+        if (!read_cache(cpu, i, "shared_cpu_list", text) || !count_list(text, &first)) first = cpu;
+        break;
+    }
+    return first;
+}
+
+/* Sizes of the first usable CPU's caches: cores of other kinds count with these. */
+static void find_caches(struct cpu_facts *facts) {
+    char text[TEXT_BYTES], *unit;
+    const int cpu = facts->usable[0];
+    int first;
+    for (int i = 0; facts->caches < 3 && read_cache(cpu, i, "type", text); i++) {
+        struct cpu_cache *cache = &facts->cache[facts->caches];
+        if (strcmp(text, "Instruction") == 0) continue;
+        if (!read_cache(cpu, i, "level", text)) continue;
+        cache->level = atoi(text);
+        if (!read_cache(cpu, i, "size", text)) continue;
+        cache->bytes = strtoll(text, &unit, 10);
+        cache->bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
+        cache->shared_by =
+            read_cache(cpu, i, "shared_cpu_list", text) ? count_list(text, &first) : 1;
+        if (cache->level < 1 || cache->level > 3 || cache->bytes <= 0) continue;
+        for (int k = 0; k < facts->usable_count; k++)
+            cache->home[k] = cache_home(facts->usable[k], cache->level);
+        facts->caches++;
     }
     if (facts->caches) return;
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                 _SC_LEVEL3_CACHE_SIZE};
     for (int level = 1; level <= 3; level++) {
         const long bytes = sysconf(names[level - 1]);
-        if (bytes > 0)
-            facts->cache[facts->caches++] =
-                (struct cpu_cache){level, bytes, level == 3 ? facts->logical_cpus : 1};
+        if (bytes <= 0) continue;
+        struct cpu_cache *cache = &facts->cache[facts->caches++];
+        cache->level = level;
+        cache->bytes = bytes;
+        cache->shared_by = level == 3 ? facts->logical_cpus : 1;
+        for (int k = 0; k < facts->usable_count; k++)
+            cache->home[k] = level == 3 ? 0 : facts->usable[k];
     }
 }
 
@@ -131,11 +159,17 @@ static double cgroup_cpus(void) {
     return (double)quota / (double)period;
 }
 
-static bool is_first_sibling(int cpu) {
+/* Whether no other CPU of the mask that shares its core comes before it. */
+static bool is_first_sibling(int cpu, const cpu_set_t *mask, size_t size) {
     char path[PATH_BYTES], text[TEXT_BYTES];
-    int first;
+    const char *list = text;
+    int low, high;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    return !read_line(path, text) || count_list(text, &first) < 2 || first == cpu;
+    if (!read_line(path, text)) return true;
+    while (next_range(&list, &low, &high))
+        for (int other = low; other <= high && other < cpu; other++)
+            if (CPU_ISSET_S((size_t)other, size, mask)) return false;
+    return true;
 }
 
 static void find_usable(struct cpu_facts *facts) {
@@ -144,7 +178,8 @@ static void find_usable(struct cpu_facts *facts) {
     if (mask && sched_getaffinity(0, size, mask) == 0) {
         for (int pass = 0; pass < 2; pass++)
             for (int cpu = 0; cpu < MAX_CPUS; cpu++)
-                if (CPU_ISSET_S((size_t)cpu, size, mask) && is_first_sibling(cpu) == (pass == 0))
+                if (CPU_ISSET_S((size_t)cpu, size, mask) &&
+                    is_first_sibling(cpu, mask, size) == (pass == 0))
                     facts->usable[facts->usable_count++] = cpu;
     }
     if (mask) CPU_FREE(mask);
@@ -160,8 +195,8 @@ void os_cpu_facts(struct cpu_facts *facts) {
     facts->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     find_model(facts);
     ask_cpuid(facts);
-    find_caches(facts);
     find_usable(facts);
+    find_caches(facts);
 }
 
 /* ---- time, threads, sensors ---- */
