@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "os.h"
 
+#include "cgroup.h"
+
 #include <dirent.h>
 #include <math.h>
 #include <sched.h>
@@ -17,6 +19,8 @@
 #endif
 
 enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 4096 /* of sysfs */ };
+
+static const char CGROUP_PROC[] = "/proc/self/cgroup", CGROUP_MOUNTS[] = "/sys/fs/cgroup";
 
 /* First line of a file without its newline; false when it can't be read. */
 static bool read_line(const char *path, char text[TEXT_BYTES]) {
@@ -144,21 +148,6 @@ static void find_caches(struct cpu_facts *facts) {
 
 /* ---- what this process may use ---- */
 
-/* CPUs' worth of time that cgroups grant; NaN: no limit. */
-static double cgroup_cpus(void) {
-    char text[TEXT_BYTES];
-    long quota, period;
-    if (read_line("/sys/fs/cgroup/cpu.max", text))
-        return sscanf(text, "%ld %ld", &quota, &period) == 2 && period > 0
-                   ? (double)quota / (double)period
-                   : NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text) || (quota = atol(text)) <= 0)
-        return NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text) || (period = atol(text)) <= 0)
-        return NAN;
-    return (double)quota / (double)period;
-}
-
 /* Whether no other CPU of the mask that shares its core comes before it. */
 static bool is_first_sibling(int cpu, const cpu_set_t *mask, size_t size) {
     char path[PATH_BYTES], text[TEXT_BYTES];
@@ -184,7 +173,7 @@ static void find_usable(struct cpu_facts *facts) {
     }
     if (mask) CPU_FREE(mask);
     if (facts->usable_count == 0) facts->usable[facts->usable_count++] = 0;
-    facts->quota_cpus = cgroup_cpus();
+    facts->quota_cpus = cgroup_cpus(CGROUP_PROC, CGROUP_MOUNTS);
     if (facts->quota_cpus < facts->usable_count)
         facts->usable_count = facts->quota_cpus < 1 ? 1 : (int)facts->quota_cpus;
 }
@@ -285,14 +274,10 @@ static int64_t meminfo_bytes(const char *key) {
 }
 
 int64_t os_available_memory(void) {
-    char limit[TEXT_BYTES], used[TEXT_BYTES];
-    int64_t available = meminfo_bytes("MemAvailable");
-    if (read_line("/sys/fs/cgroup/memory.max", limit) && strcmp(limit, "max") != 0 &&
-        read_line("/sys/fs/cgroup/memory.current", used)) {
-        const int64_t left = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10);
-        if (available < 0 || left < available) available = left;
-    }
-    return available;
+    const int64_t available = meminfo_bytes("MemAvailable");
+    const double left = cgroup_memory_left(CGROUP_PROC, CGROUP_MOUNTS);
+    if (isnan(left) || (available >= 0 && (double)available < left)) return available;
+    return (int64_t)left;
 }
 
 static size_t whole_pages(size_t bytes) {
