@@ -5,6 +5,7 @@
 #include "cgroup.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -237,27 +238,72 @@ int64_t os_stolen_ticks(void) {
     return sscanf(text, "cpu %*s %*s %*s %*s %*s %*s %*s %lld", &ticks) == 1 ? ticks : 0;
 }
 
-double os_temperature_c(void) {
+/* Paths that fit a pattern; none when there is none. globfree() afterwards. */
+static glob_t find_paths(const char *pattern) {
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) found = (glob_t){0};
+    return found;
+}
+
+static bool read_beside(const char *path, const char *name, char text[TEXT_BYTES]) {
+    char beside[PATH_BYTES];
+    const int folder = (int)(strrchr(path, '/') - path);
+    return snprintf(beside, sizeof beside, "%.*s/%s", folder, path, name) < PATH_BYTES &&
+           read_line(beside, text);
+}
+
+/* The hottest of the files that fit a pattern, in millidegrees; NaN: none can be read. */
+static double hottest_of(const char *pattern) {
     double hottest = NAN;
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 64; i++) {
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/type", i);
-        if (!read_line(path, text)) break;
-        if (!strstr(text, "cpu") && !strstr(text, "x86_pkg")) continue;
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
-        if (read_line(path, text)) hottest = fmax(hottest, atof(text) / 1000);
-    }
+    char text[TEXT_BYTES];
+    glob_t found = find_paths(pattern);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (read_line(found.gl_pathv[i], text)) hottest = fmax(hottest, atof(text) / 1000);
+    globfree(&found);
     return hottest;
 }
 
+double os_temperature_c(void) {
+    static const char *const drivers[] = {"coretemp", "k10temp", "zenpower"};
+    double hottest = NAN;
+    char pattern[PATH_BYTES], text[TEXT_BYTES];
+    glob_t zones = find_paths("/sys/class/thermal/thermal_zone*/type");
+    for (size_t i = 0; i < zones.gl_pathc; i++)
+        if (read_line(zones.gl_pathv[i], text) &&
+            (strstr(text, "cpu") || strstr(text, "x86_pkg")) &&
+            read_beside(zones.gl_pathv[i], "temp", text))
+            hottest = fmax(hottest, atof(text) / 1000);
+    globfree(&zones);
+    glob_t chips = find_paths("/sys/class/hwmon/hwmon*/name");
+    for (size_t i = 0; i < chips.gl_pathc; i++) {
+        const char *path = chips.gl_pathv[i];
+        if (!read_line(path, text)) continue;
+        for (size_t k = 0; k < sizeof drivers / sizeof *drivers; k++) {
+            if (strcmp(text, drivers[k]) != 0) continue;
+            snprintf(pattern, sizeof pattern, "%.*s/temp*_input", (int)(strrchr(path, '/') - path),
+                     path);
+            hottest = fmax(hottest, hottest_of(pattern));
+        }
+    }
+    globfree(&chips);
+    return hottest;
+}
+
+/* Packages only: "psys" holds them once more, and what lies below a package is part of it. */
 double os_energy_j(void) {
     double sum = NAN;
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 16; i++) {
-        snprintf(path, sizeof path, "/sys/class/powercap/intel-rapl:%d/energy_uj", i);
-        if (!read_line(path, text)) break;
+    char text[TEXT_BYTES];
+    glob_t zones = find_paths("/sys/class/powercap/intel-rapl:*/name");
+    for (size_t i = 0; i < zones.gl_pathc; i++) {
+        const char *path = zones.gl_pathv[i];
+        if (!read_line(path, text) || strncmp(text, "package", 7) != 0) continue;
+        if (!read_beside(path, "energy_uj", text)) {
+            sum = NAN; /* a part of the packages is no answer */
+            break;
+        }
         sum = (isnan(sum) ? 0 : sum) + atof(text) * 1e-6;
     }
+    globfree(&zones);
     return sum;
 }
 
