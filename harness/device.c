@@ -1,10 +1,18 @@
 /* device.c - what follows from a device's facts alone. */
 #include "device.h"
 
-/* Instances of a level that `threads` threads reach, when they fill one instance after the other. */
+void device_count_instances(const int home[], int threads, int instances[]) {
+    int count = 0;
+    for (int i = 0; i < threads; i++) {
+        int seen = i - 1;
+        while (seen >= 0 && home[seen] != home[i]) seen--;
+        if (home[i] >= 0 && seen < 0) count++;
+        instances[i] = count ? count : 1;
+    }
+}
+
 static double capacity(const struct level *level, int threads) {
-    const int instances = (threads + level->shared_by - 1) / level->shared_by;
-    return (double)level->bytes * instances;
+    return (double)level->bytes * (level->instances ? level->instances[threads - 1] : 1);
 }
 
 double device_last_cache(const struct device *d, int threads) {

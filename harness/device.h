@@ -7,9 +7,10 @@ enum { MAX_LEVELS = 4 };
 
 /* A memory level and its capacity in bytes; the last one is DRAM, with the size of memory. */
 struct level {
-    char name[8];  /* "L1" "L2" "L3" "DRAM" */
-    int64_t bytes; /* of one instance */
-    int shared_by; /* threads of this process that share an instance; DRAM: all */
+    char name[8];         /* "L1" "L2" "L3" "DRAM" */
+    int64_t bytes;        /* of one instance */
+    int shared_by;        /* logical CPUs that share an instance; DRAM: all */
+    const int *instances; /* [threads - 1]: how many of them that many threads reach; NULL: one */
 };
 
 /* What can be read about the state of the device; NaN where it can't. */
@@ -59,6 +60,10 @@ struct device {
 
 /* The CPU this program runs on. */
 void device_cpu_init(struct device *d);
+
+/* Counts for struct level: instances[i] = how many different ones home[0] ... home[i] name, at least one. A home below
+ * zero is none. */
+void device_count_instances(const int home[], int threads, int instances[]);
 
 /* Level that serves a working set of `bytes` used by `threads`: it must fit in three quarters of its share of a cache,
  * or exceed four times the last cache for DRAM. "" in between. */

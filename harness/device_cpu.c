@@ -24,6 +24,7 @@ enum {
 
 struct cpu_state {
     struct cpu_facts facts;
+    int instances[MAX_LEVELS][MAX_CPUS];
     int threads;
     double energy_j, energy_at_s; /* last reading of the energy counter */
 };
@@ -320,6 +321,9 @@ void device_cpu_init(struct device *d) {
         snprintf(level->name, sizeof level->name, "L%d", s->facts.cache[i].level);
         level->bytes = s->facts.cache[i].bytes;
         level->shared_by = s->facts.cache[i].shared_by;
+        device_count_instances(s->facts.cache[i].home, d->max_threads, s->instances[i]);
+        level->instances = s->instances[i];
     }
-    d->level[d->levels++] = (struct level){"DRAM", s->facts.memory_bytes, s->facts.logical_cpus};
+    d->level[d->levels++] = (struct level){
+        .name = "DRAM", .bytes = s->facts.memory_bytes, .shared_by = s->facts.logical_cpus};
 }

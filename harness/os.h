@@ -10,7 +10,9 @@ enum { MAX_CPUS = 4096 };
 struct cpu_cache {
     int level; /* 1 = L1d, 2, 3 */
     int64_t bytes;
-    int shared_by; /* logical CPUs that share an instance */
+    int shared_by; /* logical CPUs that share the first usable CPU's instance */
+    /* Of each usable CPU: the smallest CPU that shares its instance, which names the instance; -1: it has none. */
+    int home[MAX_CPUS];
 };
 
 struct cpu_facts {
@@ -21,7 +23,7 @@ struct cpu_facts {
     int caches;
     int logical_cpus;     /* of the machine */
     int usable[MAX_CPUS]; /* CPUs of the affinity mask; of each core the first, then the siblings */
-    int usable_count;     /* at most what the cgroup's quota grants */
+    int usable_count;     /* at most what the cgroups' quota grants */
     int usable_cores;     /* physical cores behind them */
     double quota_cpus;    /* NaN: none */
     int64_t memory_bytes;

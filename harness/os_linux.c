@@ -2,7 +2,10 @@
 #define _GNU_SOURCE
 #include "os.h"
 
+#include "cgroup.h"
+
 #include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,7 +19,9 @@
 #include <cpuid.h>
 #endif
 
-enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 256 };
+enum { HUGE_PAGE = 2 << 20, PATH_BYTES = 160, TEXT_BYTES = 4096 /* of sysfs */ };
+
+static const char CGROUP_PROC[] = "/proc/self/cgroup", CGROUP_MOUNTS[] = "/sys/fs/cgroup";
 
 /* First line of a file without its newline; false when it can't be read. */
 static bool read_line(const char *path, char text[TEXT_BYTES]) {
@@ -65,77 +70,96 @@ static void ask_cpuid(struct cpu_facts *facts) {
 
 /* ---- caches ---- */
 
-/* Members of a list such as "0-3,8": how many; the smallest into *first. */
-static int count_list(const char *text, int *first) {
-    int count = 0;
+/* Takes the next range off a list such as "0-3,8"; false at its end. */
+static bool next_range(const char **list, int *low, int *high) {
+    char *end;
+    const long from = strtol(*list, &end, 10);
+    if (end == *list) return false;
+    const long to = *end == '-' ? strtol(end + 1, &end, 10) : from;
+    *list = *end == ',' ? end + 1 : end;
+    *low = (int)from;
+    *high = (int)to;
+    return true;
+}
+
+/* Members of a list: how many; the smallest into *first, -1 for none. */
+static int count_list(const char *list, int *first) {
+    int count = 0, low, high;
     *first = -1;
-    while (*text) {
-        char *end;
-        const long low = strtol(text, &end, 10);
-        if (end == text) break;
-        const long high = *end == '-' ? strtol(end + 1, &end, 10) : low;
-        if (*first < 0 || low < *first) *first = (int)low;
-        count += (int)(high - low + 1);
-        text = *end == ',' ? end + 1 : end;
+    while (next_range(&list, &low, &high)) {
+        if (*first < 0 || low < *first) *first = low;
+        count += high - low + 1;
     }
     return count;
 }
 
-static void find_caches(struct cpu_facts *facts) {
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 8; i++) {
-        struct cpu_cache cache = {.shared_by = 1};
-        int first;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-        if (!read_line(path, text)) break;
+static bool read_cache(int cpu, int index, const char *what, char text[TEXT_BYTES]) {
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, what);
+    return read_line(path, text);
+}
+
+/* The smallest CPU that shares this CPU's data cache of a level; -1 when it has none. */
+static int cache_home(int cpu, int level) {
+    char text[TEXT_BYTES];
+    int first = -1;
+    for (int i = 0; read_cache(cpu, i, "type", text); i++) {
         if (strcmp(text, "Instruction") == 0) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
-        if (read_line(path, text)) cache.level = atoi(text);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        if (read_line(path, text)) {
-            char *unit;
-            cache.bytes = strtoll(text, &unit, 10);
-            cache.bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
-        }
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
-                 i);
-        if (read_line(path, text)) cache.shared_by = count_list(text, &first);
-        if (cache.level >= 1 && cache.level <= 3 && cache.bytes > 0 && facts->caches < 3)
-            facts->cache[facts->caches++] = cache;
+        if (!read_cache(cpu, i, "level", text) || atoi(text) != level) continue;
+        if (!read_cache(cpu, i, "shared_cpu_list", text) || !count_list(text, &first)) first = cpu;
+        break;
+    }
+    return first;
+}
+
+/* Sizes of the first usable CPU's caches: cores of other kinds count with these. */
+static void find_caches(struct cpu_facts *facts) {
+    char text[TEXT_BYTES], *unit;
+    const int cpu = facts->usable[0];
+    int first;
+    for (int i = 0; facts->caches < 3 && read_cache(cpu, i, "type", text); i++) {
+        struct cpu_cache *cache = &facts->cache[facts->caches];
+        if (strcmp(text, "Instruction") == 0) continue;
+        if (!read_cache(cpu, i, "level", text)) continue;
+        cache->level = atoi(text);
+        if (!read_cache(cpu, i, "size", text)) continue;
+        cache->bytes = strtoll(text, &unit, 10);
+        cache->bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
+        cache->shared_by =
+            read_cache(cpu, i, "shared_cpu_list", text) ? count_list(text, &first) : 1;
+        if (cache->level < 1 || cache->level > 3 || cache->bytes <= 0) continue;
+        for (int k = 0; k < facts->usable_count; k++)
+            cache->home[k] = cache_home(facts->usable[k], cache->level);
+        facts->caches++;
     }
     if (facts->caches) return;
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                 _SC_LEVEL3_CACHE_SIZE};
     for (int level = 1; level <= 3; level++) {
         const long bytes = sysconf(names[level - 1]);
-        if (bytes > 0)
-            facts->cache[facts->caches++] =
-                (struct cpu_cache){level, bytes, level == 3 ? facts->logical_cpus : 1};
+        if (bytes <= 0) continue;
+        struct cpu_cache *cache = &facts->cache[facts->caches++];
+        cache->level = level;
+        cache->bytes = bytes;
+        cache->shared_by = level == 3 ? facts->logical_cpus : 1;
+        for (int k = 0; k < facts->usable_count; k++)
+            cache->home[k] = level == 3 ? 0 : facts->usable[k];
     }
 }
 
 /* ---- what this process may use ---- */
 
-/* CPUs' worth of time that cgroups grant; NaN: no limit. */
-static double cgroup_cpus(void) {
-    char text[TEXT_BYTES];
-    long quota, period;
-    if (read_line("/sys/fs/cgroup/cpu.max", text))
-        return sscanf(text, "%ld %ld", &quota, &period) == 2 && period > 0
-                   ? (double)quota / (double)period
-                   : NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text) || (quota = atol(text)) <= 0)
-        return NAN;
-    if (!read_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us", text) || (period = atol(text)) <= 0)
-        return NAN;
-    return (double)quota / (double)period;
-}
-
-static bool is_first_sibling(int cpu) {
+/* Whether no other CPU of the mask that shares its core comes before it. */
+static bool is_first_sibling(int cpu, const cpu_set_t *mask, size_t size) {
     char path[PATH_BYTES], text[TEXT_BYTES];
-    int first;
+    const char *list = text;
+    int low, high;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    return !read_line(path, text) || count_list(text, &first) < 2 || first == cpu;
+    if (!read_line(path, text)) return true;
+    while (next_range(&list, &low, &high))
+        for (int other = low; other <= high && other < cpu; other++)
+            if (CPU_ISSET_S((size_t)other, size, mask)) return false;
+    return true;
 }
 
 static void find_usable(struct cpu_facts *facts) {
@@ -144,14 +168,15 @@ static void find_usable(struct cpu_facts *facts) {
     if (mask && sched_getaffinity(0, size, mask) == 0) {
         for (int pass = 0; pass < 2; pass++) {
             for (int cpu = 0; cpu < MAX_CPUS; cpu++)
-                if (CPU_ISSET_S((size_t)cpu, size, mask) && is_first_sibling(cpu) == (pass == 0))
+                if (CPU_ISSET_S((size_t)cpu, size, mask) &&
+                    is_first_sibling(cpu, mask, size) == (pass == 0))
                     facts->usable[facts->usable_count++] = cpu;
             if (pass == 0) facts->usable_cores = facts->usable_count;
         }
     }
     if (mask) CPU_FREE(mask);
     if (facts->usable_count == 0) facts->usable[facts->usable_count++] = 0;
-    facts->quota_cpus = cgroup_cpus();
+    facts->quota_cpus = cgroup_cpus(CGROUP_PROC, CGROUP_MOUNTS);
     if (facts->quota_cpus < facts->usable_count)
         facts->usable_count = facts->quota_cpus < 1 ? 1 : (int)facts->quota_cpus;
     if (facts->usable_cores == 0 || facts->usable_cores > facts->usable_count)
@@ -164,8 +189,8 @@ void os_cpu_facts(struct cpu_facts *facts) {
     facts->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     find_model(facts);
     ask_cpuid(facts);
-    find_caches(facts);
     find_usable(facts);
+    find_caches(facts);
 }
 
 /* ---- time, threads, sensors ---- */
@@ -217,27 +242,72 @@ int64_t os_stolen_ticks(void) {
     return sscanf(text, "cpu %*s %*s %*s %*s %*s %*s %*s %lld", &ticks) == 1 ? ticks : 0;
 }
 
-double os_temperature_c(void) {
+/* Paths that fit a pattern; none when there is none. globfree() afterwards. */
+static glob_t find_paths(const char *pattern) {
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) found = (glob_t){0};
+    return found;
+}
+
+static bool read_beside(const char *path, const char *name, char text[TEXT_BYTES]) {
+    char beside[PATH_BYTES];
+    const int folder = (int)(strrchr(path, '/') - path);
+    return snprintf(beside, sizeof beside, "%.*s/%s", folder, path, name) < PATH_BYTES &&
+           read_line(beside, text);
+}
+
+/* The hottest of the files that fit a pattern, in millidegrees; NaN: none can be read. */
+static double hottest_of(const char *pattern) {
     double hottest = NAN;
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 64; i++) {
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/type", i);
-        if (!read_line(path, text)) break;
-        if (!strstr(text, "cpu") && !strstr(text, "x86_pkg")) continue;
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
-        if (read_line(path, text)) hottest = fmax(hottest, atof(text) / 1000);
-    }
+    char text[TEXT_BYTES];
+    glob_t found = find_paths(pattern);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (read_line(found.gl_pathv[i], text)) hottest = fmax(hottest, atof(text) / 1000);
+    globfree(&found);
     return hottest;
 }
 
+double os_temperature_c(void) {
+    static const char *const drivers[] = {"coretemp", "k10temp", "zenpower"};
+    double hottest = NAN;
+    char pattern[PATH_BYTES], text[TEXT_BYTES];
+    glob_t zones = find_paths("/sys/class/thermal/thermal_zone*/type");
+    for (size_t i = 0; i < zones.gl_pathc; i++)
+        if (read_line(zones.gl_pathv[i], text) &&
+            (strstr(text, "cpu") || strstr(text, "x86_pkg")) &&
+            read_beside(zones.gl_pathv[i], "temp", text))
+            hottest = fmax(hottest, atof(text) / 1000);
+    globfree(&zones);
+    glob_t chips = find_paths("/sys/class/hwmon/hwmon*/name");
+    for (size_t i = 0; i < chips.gl_pathc; i++) {
+        const char *path = chips.gl_pathv[i];
+        if (!read_line(path, text)) continue;
+        for (size_t k = 0; k < sizeof drivers / sizeof *drivers; k++) {
+            if (strcmp(text, drivers[k]) != 0) continue;
+            snprintf(pattern, sizeof pattern, "%.*s/temp*_input", (int)(strrchr(path, '/') - path),
+                     path);
+            hottest = fmax(hottest, hottest_of(pattern));
+        }
+    }
+    globfree(&chips);
+    return hottest;
+}
+
+/* Packages only: "psys" holds them once more, and what lies below a package is part of it. */
 double os_energy_j(void) {
     double sum = NAN;
-    char path[PATH_BYTES], text[TEXT_BYTES];
-    for (int i = 0; i < 16; i++) {
-        snprintf(path, sizeof path, "/sys/class/powercap/intel-rapl:%d/energy_uj", i);
-        if (!read_line(path, text)) break;
+    char text[TEXT_BYTES];
+    glob_t zones = find_paths("/sys/class/powercap/intel-rapl:*/name");
+    for (size_t i = 0; i < zones.gl_pathc; i++) {
+        const char *path = zones.gl_pathv[i];
+        if (!read_line(path, text) || strncmp(text, "package", 7) != 0) continue;
+        if (!read_beside(path, "energy_uj", text)) {
+            sum = NAN; /* a part of the packages is no answer */
+            break;
+        }
         sum = (isnan(sum) ? 0 : sum) + atof(text) * 1e-6;
     }
+    globfree(&zones);
     return sum;
 }
 
@@ -254,14 +324,10 @@ static int64_t meminfo_bytes(const char *key) {
 }
 
 int64_t os_available_memory(void) {
-    char limit[TEXT_BYTES], used[TEXT_BYTES];
-    int64_t available = meminfo_bytes("MemAvailable");
-    if (read_line("/sys/fs/cgroup/memory.max", limit) && strcmp(limit, "max") != 0 &&
-        read_line("/sys/fs/cgroup/memory.current", used)) {
-        const int64_t left = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10);
-        if (available < 0 || left < available) available = left;
-    }
-    return available;
+    const int64_t available = meminfo_bytes("MemAvailable");
+    const double left = cgroup_memory_left(CGROUP_PROC, CGROUP_MOUNTS);
+    if (isnan(left) || (available >= 0 && (double)available < left)) return available;
+    return (int64_t)left;
 }
 
 static size_t whole_pages(size_t bytes) {

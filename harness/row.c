@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,15 +69,23 @@ static void print_integer(FILE *f, int64_t x) {
     if (x >= 0) fprintf(f, "%" PRId64, x);
 }
 
-/* printf follows the locale; the file must not. The program never calls setlocale(), but a library might. */
+/* printf and strtod follow the locale; the file must not. The program never calls setlocale(), but a library might.
+ * NULL in a locale with decimal points. */
+static const char *foreign_point(void) {
+    const char *point = localeconv()->decimal_point;
+    return strcmp(point, ".") == 0 ? NULL : point;
+}
+
 static void print_real(FILE *f, double x) {
     char text[32];
     if (!isfinite(x)) return;
     const bool count = fabs(x) < 0x1p53 && x == floor(x); /* of flops or bytes: all its digits */
     snprintf(text, sizeof text, count ? "%.0f" : "%.9g", x);
-    for (char *c = text; *c; c++)
-        if (*c == ',') *c = '.';
-    fputs(text, f);
+    const char *point = foreign_point(), *at = point ? strstr(text, point) : NULL;
+    if (at)
+        fprintf(f, "%.*s.%s", (int)(at - text), text, at + strlen(point));
+    else
+        fputs(text, f);
 }
 
 #define PRINT_STR  print_text
@@ -149,9 +158,17 @@ static int parse_integer(int64_t *target, const char *text) {
 }
 
 static int parse_real(double *target, const char *text) {
-    char *end;
+    char local[64], *end;
+    const char *point = foreign_point(), *dot = strchr(text, '.');
     *target = NAN;
     if (!*text) return 0;
+    if (point && strstr(text, point)) return -1;
+    if (point && dot) {
+        const int length =
+            snprintf(local, sizeof local, "%.*s%s%s", (int)(dot - text), text, point, dot + 1);
+        if (length >= (int)sizeof local) return -1;
+        text = local;
+    }
     *target = strtod(text, &end);
     return *end ? -1 : 0;
 }

@@ -38,6 +38,13 @@ static void member(FILE *f, const char *name, const char *text) {
     fputs(",\n", f);
 }
 
+static void number(FILE *f, const char *name, double x) {
+    if (isfinite(x))
+        fprintf(f, "    \"%s\": %.6g,\n", name, x);
+    else
+        fprintf(f, "    \"%s\": null,\n", name);
+}
+
 /* The choice within [brackets] of a sysfs file, or the whole line; "" when there is none. */
 static void read_choice(const char *path, char text[128]) {
     FILE *f = fopen(path, "r");
@@ -52,7 +59,7 @@ static void read_choice(const char *path, char text[128]) {
     memmove(text, open + 1, strlen(open + 1) + 1);
 }
 
-void run_info_print(FILE *f, const struct device *d, int argc, char **argv) {
+void run_info_print(FILE *f, struct device *d, int argc, char **argv) {
     const struct vendors vendors = vendors_ask();
     char text[128], when[32] = "";
     struct utsname system;
@@ -60,6 +67,7 @@ void run_info_print(FILE *f, const struct device *d, int argc, char **argv) {
     struct tm utc;
     const time_t now = time(NULL);
     os_cpu_facts(&facts);
+    const struct conditions now_here = d->conditions(d);
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
 
     fprintf(f, "{\n  \"schema\": %d,\n  \"program\": {\n", ROW_SCHEMA);
@@ -90,26 +98,47 @@ void run_info_print(FILE *f, const struct device *d, int argc, char **argv) {
         if (vendors.version[i][0]) member(f, vendor_names[i], vendors.version[i]);
     for (int i = 0; i < d->levels; i++)
         fprintf(f, "    \"%s_bytes\": %lld,\n", d->level[i].name, (long long)d->level[i].bytes);
+    fprintf(f, "    \"last_cache_bytes\": %.0f,\n", device_last_cache(d, d->max_threads));
+    number(f, "clock_ghz", now_here.clock_ghz);
+    number(f, "temperature_c", now_here.temperature_c);
     fprintf(f, "    \"virtual_machine\": %s,\n", facts.virtual_machine ? "true" : "false");
     fprintf(f, "    \"logical_cpus\": %d,\n    \"usable_threads\": %d\n  },\n", facts.logical_cpus,
             d->max_threads);
     fprintf(f, "  \"started\": \"%s\"\n}\n", when);
 }
 
-int run_info_write(const char *dir, const struct device *d, int argc, char **argv) {
-    char *path = path_join(dir, "run.json"), *temporary = path_join(dir, "run.json.tmp");
+/* Gives the file a name that no file has: run.json, run.2.json ... 0, or -1 with errno. */
+static int take_free_name(const char *dir, const char *temporary) {
+    enum { MOST = 100000 };
+    char name[32] = "run.json";
+    for (int i = 2; i < MOST; i++) {
+        char *path = path_join(dir, name);
+        int status = link(temporary, path); /* unlike rename(), it never replaces */
+        if (status && errno != EEXIST) {    /* a file system without links */
+            const bool taken = access(path, F_OK) == 0;
+            status = taken ? -1 : rename(temporary, path);
+            if (taken) errno = EEXIST;
+        }
+        free(path);
+        if (status == 0 || errno != EEXIST) return status;
+        snprintf(name, sizeof name, "run.%d.json", i);
+    }
+    return -1;
+}
+
+int run_info_write(const char *dir, struct device *d, int argc, char **argv) {
+    char name[64];
+    snprintf(name, sizeof name, "run.json.%ld.tmp", (long)getpid());
+    char *temporary = path_join(dir, name);
     FILE *f = fopen(temporary, "w");
     int status = -1;
     if (f) {
         run_info_print(f, d, argc, argv);
         const bool written = fflush(f) == 0 && fsync(fileno(f)) == 0;
-        if (fclose(f) == 0 && written && rename(temporary, path) == 0) status = 0;
+        if (fclose(f) == 0 && written) status = take_free_name(dir, temporary);
     }
-    if (status) {
-        fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
-        unlink(temporary);
-    }
-    free(path);
+    if (status) fprintf(stderr, "roofline: cannot write '%s/run.json': %s\n", dir, strerror(errno));
+    unlink(temporary);
     free(temporary);
     return status;
 }

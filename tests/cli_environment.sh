@@ -1,16 +1,9 @@
-# cli_environment.sh - locales, a CPU mask, one thread, a reader that goes away: same answers, no crash.
+# cli_environment.sh - a CPU mask, one thread, a reader that goes away: same answers, no crash.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=cli.sh
 . "${SOURCE:?}/tests/cli.sh"
 roofline=${ROOFLINE:?}
 small=(--op copy --dtype fp32 --shape 4096 --time 0.01 --quiet)
-
-fields() { awk -F, 'NR == 1 { n = NF } NF != n { exit 1 } END { exit n < 10 }' "$1"; }
-for locale in de_DE.UTF-8 de_DE C.UTF-8 nonsense; do
-    run env LC_ALL=$locale LANG=$locale "$roofline" bench "${small[@]}" --csv
-    pass_if "LC_ALL=$locale: status $status" [ "$status" -eq 0 ]
-    pass_if "LC_ALL=$locale: as many fields as columns" fields out
-done
 
 # ---- CPUs ----
 threads_column() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "threads") at = i } NR > 1 { print $at }' out | sort -u; }

@@ -119,26 +119,83 @@ static void resuming(struct device *d) {
     free(p.trial);
 }
 
-/* Caches of 32 KiB and 1 MiB a core, 32 MiB for all: DRAM from 128 MiB on. */
-static void levels(void) {
-    const struct device d = {.level = {{"L1", 32 << 10, 1},
-                                       {"L2", 1 << 20, 1},
-                                       {"L3", 32 << 20, 8},
-                                       {"DRAM", 1ll << 34, 8}},
-                             .levels = 4};
-    static const struct {
-        double bytes;
-        int threads;
-        const char *level;
-    } known[] = {{1000, 1, "L1"},        {24 << 10, 1, "L1"}, {32 << 10, 1, ""},
-                 {48 << 10, 1, "L2"},    {48 << 10, 2, "L1"}, {768 << 10, 1, "L2"},
-                 {1 << 20, 1, ""},       {1 << 20, 2, "L2"},  {2 << 20, 1, "L3"},
-                 {24 << 20, 8, "L3"},    {32 << 20, 8, ""},   {(128 << 20) - 64, 1, ""},
-                 {128 << 20, 1, "DRAM"}, {1e12, 2, "DRAM"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *level = device_level(&d, known[i].bytes, known[i].threads);
+struct known_level {
+    double bytes;
+    int threads;
+    const char *level;
+};
+
+static void check_levels(const struct device *d, const struct known_level *known, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const char *level = device_level(d, known[i].bytes, known[i].threads);
         CHECK(strcmp(level, known[i].level) == 0, "%.0f bytes, %d threads: '%s', want '%s'",
               known[i].bytes, known[i].threads, level, known[i].level);
+    }
+}
+
+/* Caches of 32 KiB and 1 MiB a core, 32 MiB for all: DRAM from 128 MiB on. */
+static void levels(void) {
+    static const int each[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const struct device d = {.level = {{"L1", 32 << 10, 1, each},
+                                       {"L2", 1 << 20, 1, each},
+                                       {"L3", 32 << 20, 8, NULL},
+                                       {"DRAM", 1ll << 34, 8, NULL}},
+                             .levels = 4};
+    static const struct known_level known[] = {
+        {1000, 1, "L1"},        {24 << 10, 1, "L1"},  {32 << 10, 1, ""}, {48 << 10, 1, "L2"},
+        {48 << 10, 2, "L1"},    {768 << 10, 1, "L2"}, {1 << 20, 1, ""},  {1 << 20, 2, "L2"},
+        {2 << 20, 1, "L3"},     {24 << 20, 8, "L3"},  {32 << 20, 8, ""}, {(128 << 20) - 64, 1, ""},
+        {128 << 20, 1, "DRAM"}, {1e12, 2, "DRAM"}};
+    check_levels(&d, known, sizeof known / sizeof *known);
+}
+
+/* 96 cores, 192 CPUs: 12 last-level caches of 32 MiB, each of 8 cores and their siblings. */
+static void many_instances(void) {
+    enum { CPUS = 192, CORES = 96 };
+    int home[CPUS], own[CPUS], shared[CPUS];
+    for (int i = 0; i < CPUS; i++) home[i] = i % CORES;
+    device_count_instances(home, CPUS, own);
+    for (int i = 0; i < CPUS; i++) home[i] = i % CORES / 8 * 8;
+    device_count_instances(home, CPUS, shared);
+    struct device d = {.level = {{"L2", 1 << 20, 2, own},
+                                 {"L3", 32 << 20, 16, shared},
+                                 {"DRAM", 1ll << 40, CPUS, NULL}},
+                       .levels = 3};
+    static const int reached[][2] = {{1, 1},   {8, 1},   {9, 2},   {16, 2},
+                                     {95, 12}, {96, 12}, {192, 12}};
+    for (size_t i = 0; i < sizeof reached / sizeof *reached; i++)
+        CHECK(device_last_cache(&d, reached[i][0]) == (double)(32 << 20) * reached[i][1],
+              "%d threads: %.0f bytes", reached[i][0], device_last_cache(&d, reached[i][0]));
+    static const struct known_level known[] = {
+        {24 << 20, 1, "L3"},      {128 << 20, 1, "DRAM"},    {128 << 20, 8, "DRAM"},
+        {128 << 20, 9, ""},       {288 << 20, 96, "L3"},     {512 << 20, 96, ""},
+        {1536 << 20, 96, "DRAM"}, {1536 << 20, 192, "DRAM"}, {72 << 20, 96, "L2"}};
+    check_levels(&d, known, sizeof known / sizeof *known);
+
+    /* an affinity mask with one CPU of each of 12 caches, then with siblings next to each other */
+    for (int i = 0; i < 12; i++) home[i] = 8 * i;
+    device_count_instances(home, 12, shared);
+    CHECK(device_last_cache(&d, 12) == 12.0 * (32 << 20), "%.0f", device_last_cache(&d, 12));
+    CHECK(device_last_cache(&d, 3) == 3.0 * (32 << 20), "%.0f", device_last_cache(&d, 3));
+    static const int pairs[] = {4, 4, -1, 6, 6, 4};
+    device_count_instances(pairs, 6, own);
+    static const int want[] = {1, 1, 1, 2, 2, 2};
+    CHECK(memcmp(own, want, sizeof want) == 0, "%d %d %d %d %d %d", own[0], own[1], own[2], own[3],
+          own[4], own[5]);
+    d.host_moves_threads = true;
+    CHECK(device_last_cache(&d, 1) == 32 << 20, "one thread: one cache");
+    CHECK(device_last_cache(&d, 2) == 4.0 * (32 << 20), "two threads may be on twice as many");
+}
+
+/* Every usable CPU of this machine is in some instance, and none in more. */
+static void instances_here(const struct device *d) {
+    for (int i = 0; i + 1 < d->levels; i++) {
+        const struct level *level = &d->level[i];
+        CHECK(level->instances[0] == 1, "%s: %d", level->name, level->instances[0]);
+        for (int t = 1; t < d->max_threads; t++) {
+            const int more = level->instances[t] - level->instances[t - 1];
+            CHECK(more == 0 || more == 1, "%s, %d threads: %d more", level->name, t + 1, more);
+        }
     }
 }
 
@@ -149,6 +206,8 @@ int main(void) {
     selections(&d);
     resuming(&d);
     levels();
+    many_instances();
+    instances_here(&d);
     d.close(&d);
     return test_result();
 }

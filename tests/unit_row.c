@@ -298,6 +298,48 @@ static void test_many(const char *path) {
     free(got.row);
 }
 
+/* The same file in a locale that writes 1,5; skipped where none is installed. */
+static void test_decimal_comma(const char *path) {
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8",  "de_DE",       "de_DE@euro",
+                                        "fr_FR.UTF-8", "fr_FR.utf8",  "fr_FR",       "es_ES.UTF-8",
+                                        "it_IT.UTF-8", "pt_BR.UTF-8", "pl_PL.UTF-8", "ru_RU.UTF-8"};
+    struct row r = sample_row(5);
+    struct rows got;
+    bool torn;
+    size_t i = 0;
+    const size_t count = sizeof names / sizeof *names;
+    while (i < count && !setlocale(LC_ALL, names[i])) i++;
+    if (i == count || strcmp(localeconv()->decimal_point, ",") != 0) {
+        puts("skipped: no locale with decimal commas is installed");
+        setlocale(LC_ALL, "C");
+        return;
+    }
+    test_round_trip(path);
+    test_foreign(path);
+    test_damaged(path);
+
+    /* byte for byte what another locale writes, and read there */
+    static char here[65536], plain[65536];
+    for (int pass = 0; pass < 2; pass++) {
+        FILE *f = fmemopen(pass ? plain : here, sizeof plain, "w");
+        if (!CHECK(f != NULL, "fmemopen")) break;
+        row_print_header(f);
+        row_print(f, &r);
+        fclose(f);
+        setlocale(LC_ALL, pass ? names[i] : "C");
+    }
+    CHECK(strcmp(here, plain) == 0, "'%s' where C writes '%s'", here, plain);
+    write_file(path, plain, strlen(plain));
+    CHECK(rows_read(path, &got, &torn) == 0 && got.count == 1, "%zu rows", got.count);
+    if (got.count == 1) check_equal(&got.row[0], &r);
+    free(got.row);
+    static const char comma[] = "op,dtype,impl,time_s\ncopy,fp32,a,\"1,5\"\n";
+    write_file(path, comma, strlen(comma));
+    CHECK(rows_read(path, &got, &torn) != 0, "'1,5' is no number of a result file");
+    free(got.row);
+    setlocale(LC_ALL, "C");
+}
+
 int main(void) {
     char folder[] = "/tmp/roofline-unit-row-XXXXXX", path[PATH_BYTES], log_path[PATH_BYTES + 8];
     if (!mkdtemp(folder)) {
@@ -306,7 +348,6 @@ int main(void) {
     }
     snprintf(path, sizeof path, "%s/rows.csv", folder);
     snprintf(log_path, sizeof log_path, "%s.log", path);
-    setlocale(LC_ALL, ""); /* decimal commas must not matter */
     test_round_trip(path);
     test_long_text();
     test_key();
@@ -316,6 +357,7 @@ int main(void) {
     test_refused_to_write(path);
     test_full_disk(path);
     test_many(path);
+    test_decimal_comma(path);
     unlink(path);
     unlink(log_path);
     rmdir(folder);
