@@ -53,7 +53,7 @@ size_t chart_compute_lines(const struct chart_run *run, enum dtype dtype, struct
                                .best = x == top,
                                .rate = x->rate,
                                .colour = x == top ? 0xd55e00 : 0x999999};
-        snprintf(l.label, sizeof l.label, "%s %s%s: %.4g GFLOP/s", x->name, own ? "" : "fma, ",
+        snprintf(l.label, sizeof l.label, "%s %s%s: %.4g GFLOP/s", x->name, own ? "" : "fma ",
                  x->impl, x->rate);
         count = chart_add_line(line, count, l);
     }
