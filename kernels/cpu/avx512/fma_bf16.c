@@ -1,5 +1,5 @@
-/* fma_bf16.c - the flat roof of bf16: vdpbf16ps adds both products of a pair to an fp32 lane. Latency 6 and up
- * to two a cycle: 12 chains fill them, 16 leave room. The instruction takes subnormals for zeros. */
+/* fma_bf16.c - the flat roof of bf16: vdpbf16ps adds both products of a pair to an fp32 lane. At a latency of 6, twelve
+ * chains would fill two a cycle; 16 leave room. The instruction takes subnormals for zeros. */
 #include "../isa.h"
 #include "../parallel.h"
 
