@@ -4,8 +4,6 @@
  * it than a factor 4 could be waiting for memory; a working set less than 4 times the last cache could be served by it. */
 #include "ceilings.h"
 
-#include "../kernels/catalogue.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +162,13 @@ const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *l
 const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
                                        int64_t threads) {
     return best(c, CEILING_COMPUTE, dtype, threads, NULL, NULL);
+}
+
+const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
+                                           int64_t threads) {
+    const struct ceiling *own = ceilings_compute(c, dtypes[dtype].name, threads);
+    const struct ceiling *wide = ceilings_compute(c, dtypes[dtypes[dtype].acc].name, threads);
+    return !own || (wide && wide->rate > own->rate) ? wide : own;
 }
 
 double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,

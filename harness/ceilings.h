@@ -3,6 +3,8 @@
 #define CEILINGS_H
 #include "row.h"
 
+#include "../kernels/catalogue.h"
+
 enum ceiling_kind { CEILING_MEMORY, CEILING_COMPUTE };
 
 struct ceiling {
@@ -40,6 +42,11 @@ const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *l
                                          int64_t threads, const char *placement);
 const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
                                        int64_t threads);
+
+/* The roof of work in a dtype: the faster of the ceilings of that dtype and of its accumulator's, in which a dtype
+ * without arithmetic of its own is computed. NULL: neither is proven. */
+const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
+                                           int64_t threads);
 
 /* The pattern of a traffic: read or write only; update: in place (y is read and written); copy: as much written as
  * read; triad: more read. */

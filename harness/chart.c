@@ -274,7 +274,9 @@ double chart_roof(const struct chart_run *run, const struct row *r) {
     if (r->roof_fraction > 0) return (r->flops == 0 ? r->gbyte_s : r->gflop_s) / r->roof_fraction;
     const struct ceiling *memory =
         ceilings_bandwidth(&run->roofs, r->level, r->threads, r->placement);
-    const struct ceiling *compute = ceilings_compute(&run->roofs, r->dtype, r->threads);
+    const int dtype = dtype_find(r->dtype);
+    const struct ceiling *compute =
+        dtype < 0 ? NULL : ceilings_compute_for(&run->roofs, (enum dtype)dtype, r->threads);
     if (!memory) memory = ceilings_bandwidth(&run->roofs, r->level, r->threads, NULL);
     if (r->flops == 0) return memory ? memory->rate : NAN;
     if (memory && compute) return fmin(memory->rate * r->ai, compute->rate);

@@ -97,7 +97,7 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
             top = fmax(top, r->gflop_s);
         }
     if (chart_data_close(out, f, name) || chart_vars_open(&v)) goto done;
-    const struct ceiling *roof = ceilings_compute(&run->roofs, dtypes[t].name, run->threads);
+    const struct ceiling *roof = ceilings_compute_for(&run->roofs, t, run->threads);
     const struct ceiling *dram = ceilings_bandwidth(&run->roofs, "DRAM", run->threads, NULL);
     chart_subtitle(run, run->threads, subtitle, sizeof subtitle);
     chart_set_text(&v, "title_text", "%s, %s: rate against size, m = n = k", op->name,
@@ -111,8 +111,8 @@ static int product(struct chart_out *out, const struct chart_run *run, const str
     }
     chart_set_number(&v, "series_count", (double)kinds);
     chart_set_number(&v, "roof", roof ? roof->rate : NAN);
-    chart_set_text(&v, "roof_text", "measured ceiling, %s: %.4g GFLOP/s", roof ? roof->impl : "",
-                   roof ? roof->rate : NAN);
+    chart_set_text(&v, "roof_text", "measured ceiling, %s %s: %.4g GFLOP/s", roof ? roof->name : "",
+                   roof ? roof->impl : "", roof ? roof->rate : NAN);
     const double kink = roof && dram ? cube_at(op, t, roof->rate / dram->rate) : NAN;
     const double n_min = fmin((double)row[0]->n, isnan(kink) ? INFINITY : kink) / 1.4;
     const double n_max = fmax((double)row[rows - 1]->n, isnan(kink) ? 0 : kink) * 1.2;
@@ -220,7 +220,8 @@ static bool is_stream(const struct chart_run *run, const struct row *r, const ch
         return false;
     if (*r->fill && strcmp(r->fill, "normal") != 0) return false;
     const struct ceiling *dram = ceilings_bandwidth(&run->roofs, "DRAM", r->threads, NULL);
-    const struct ceiling *compute = ceilings_compute(&run->roofs, dtype, r->threads);
+    const struct ceiling *compute =
+        ceilings_compute_for(&run->roofs, (enum dtype)dtype_find(dtype), r->threads);
     if (dram && compute) return r->ai * dram->rate < compute->rate;
     return *r->bound ? strcmp(r->bound, "memory") == 0 : r->ai < 1;
 }

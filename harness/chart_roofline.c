@@ -65,14 +65,15 @@ static void set_axes(struct chart_vars *v, const struct chart_axes *a) {
     chart_set_number(v, "y_max", a->y_max);
 }
 
-static int roofline(struct chart_out *out, const struct chart_run *run, const char *dtype) {
+static int roofline(struct chart_out *out, const struct chart_run *run, enum dtype t) {
+    const char *dtype = dtypes[t].name;
     struct chart_point point[CHART_MAX_POINTS];
     struct chart_line line[CHART_MAX_LINES];
     struct chart_vars v;
     char name[64], file[80], subtitle[256];
     size_t with_flops = 0, lines = chart_memory_lines(run, line, 0);
     const size_t points = chart_pick_points(run, dtype, point, &with_flops);
-    lines = chart_published_lines(run, dtype, line, chart_compute_lines(run, dtype, line, lines));
+    lines = chart_published_lines(run, dtype, line, chart_compute_lines(run, t, line, lines));
     if (with_flops == 0) return 0;
     chart_sort_lines(line, lines);
     const struct chart_axes a = chart_roofline_axes(point, with_flops, line, lines, true);
@@ -84,7 +85,7 @@ static int roofline(struct chart_out *out, const struct chart_run *run, const ch
     size_t above = 0;
     for (size_t i = 0; i < points; i++) above += chart_is_above_roof(&point[i]);
     chart_subtitle(run, run->threads, subtitle, sizeof subtitle);
-    const size_t unproven = chart_unproven_roofs(run, dtype);
+    const size_t unproven = chart_unproven_roofs(run, t);
     char note[64] = "";
     if (unproven)
         snprintf(note, sizeof note, "; %zu ceiling%s unproven and not drawn", unproven,
@@ -123,15 +124,16 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
         first[t] = count;
         chart_pick_points(run, dtypes[t].name, all + count, &with_flops);
         count += with_flops;
-        const struct ceiling *top = ceilings_compute(&run->roofs, dtypes[t].name, run->threads);
+        const struct ceiling *top = ceilings_compute_for(&run->roofs, (enum dtype)t, run->threads);
+        if (!top || !with_flops) continue;
         struct chart_line l = {.measured = true,
                                .best = true,
-                               .rate = top ? top->rate : NAN,
-                               .colour = dtype_colour(t)};
-        if (!top || !with_flops) continue;
-        snprintf(l.label, sizeof l.label, "%s %s: %.4g GFLOP/s", dtypes[t].name, top->impl,
-                 top->rate);
-        lines = chart_add_line(line, lines, l);
+                               .rate = top->rate,
+                               .colour = dtype_colour(dtype_find(top->name))};
+        snprintf(l.label, sizeof l.label, "%s %s: %.4g GFLOP/s", top->name, top->impl, top->rate);
+        size_t same = slants; /* formats that are computed in fp32 share its roof */
+        while (same < lines && strcmp(line[same].label, l.label) != 0) same++;
+        if (same == lines) lines = chart_add_line(line, lines, l);
     }
     first[DTYPE_COUNT] = count;
     if (count == 0) return 0;
@@ -158,7 +160,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     const struct ceiling *dram = ceilings_bandwidth(&run->roofs, "DRAM", run->threads, NULL);
     int row = 0;
     for (int t = 0; t < DTYPE_COUNT; t++) {
-        const struct ceiling *top = ceilings_compute(&run->roofs, dtypes[t].name, run->threads);
+        const struct ceiling *top = ceilings_compute_for(&run->roofs, (enum dtype)t, run->threads);
         const struct chart_point *fast = &all[first[t]];
         if (first[t] == first[t + 1]) continue;
         for (size_t i = first[t]; i < first[t + 1]; i++)
@@ -192,6 +194,6 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
 
 int chart_rooflines(struct chart_out *out, const struct chart_run *run) {
     for (int t = 0; t < DTYPE_COUNT; t++)
-        if (roofline(out, run, dtypes[t].name)) return -1;
+        if (roofline(out, run, (enum dtype)t)) return -1;
     return roofline_all(out, run);
 }

@@ -39,29 +39,34 @@ size_t chart_memory_lines(const struct chart_run *run, struct chart_line *line, 
     return count;
 }
 
-size_t chart_compute_lines(const struct chart_run *run, const char *dtype, struct chart_line *line,
+/* Every implementation's ceiling of the dtype, and the accumulator's best where that is the roof. */
+size_t chart_compute_lines(const struct chart_run *run, enum dtype dtype, struct chart_line *line,
                            size_t count) {
-    const struct ceiling *top = ceilings_compute(&run->roofs, dtype, run->threads);
+    const struct ceiling *top = ceilings_compute_for(&run->roofs, dtype, run->threads);
     for (size_t i = 0; i < run->roofs.count; i++) {
         const struct ceiling *x = &run->roofs.ceiling[i];
+        const bool own = strcmp(x->name, dtypes[dtype].name) == 0;
         if (x->kind != CEILING_COMPUTE || !x->proven || x->threads != run->threads ||
-            strcmp(x->name, dtype) != 0)
+            (!own && x != top))
             continue;
         struct chart_line l = {.measured = true,
                                .best = x == top,
                                .rate = x->rate,
                                .colour = x == top ? 0xd55e00 : 0x999999};
-        snprintf(l.label, sizeof l.label, "%s %s: %.4g GFLOP/s", x->name, x->impl, x->rate);
+        snprintf(l.label, sizeof l.label, "%s %s%s: %.4g GFLOP/s", x->name, own ? "" : "fma ",
+                 x->impl, x->rate);
         count = chart_add_line(line, count, l);
     }
     return count;
 }
 
-size_t chart_unproven_roofs(const struct chart_run *run, const char *dtype) {
+size_t chart_unproven_roofs(const struct chart_run *run, enum dtype dtype) {
     size_t count = 0;
     for (size_t i = 0; i < run->roofs.count; i++) {
         const struct ceiling *x = &run->roofs.ceiling[i];
-        const bool concerns = x->kind == CEILING_MEMORY || strcmp(x->name, dtype) == 0;
+        const bool concerns = x->kind == CEILING_MEMORY ||
+                              strcmp(x->name, dtypes[dtype].name) == 0 ||
+                              strcmp(x->name, dtypes[dtypes[dtype].acc].name) == 0;
         count += concerns && !x->proven && x->threads == run->threads;
     }
     return count;

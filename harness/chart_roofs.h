@@ -16,7 +16,7 @@ struct chart_line {
 /* Each appends to `count` lines and returns the new count; a rate that is unknown is left out. */
 size_t chart_add_line(struct chart_line *line, size_t count, struct chart_line x);
 size_t chart_memory_lines(const struct chart_run *run, struct chart_line *line, size_t count);
-size_t chart_compute_lines(const struct chart_run *run, const char *dtype, struct chart_line *line,
+size_t chart_compute_lines(const struct chart_run *run, enum dtype dtype, struct chart_line *line,
                            size_t count);
 size_t chart_published_lines(const struct chart_run *run, const char *dtype,
                              struct chart_line *line, size_t count);
@@ -24,8 +24,8 @@ size_t chart_published_lines(const struct chart_run *run, const char *dtype,
 /* Bandwidths, then measured rates, then published ones; the highest first: the order of the legend. */
 void chart_sort_lines(struct chart_line *line, size_t count);
 
-/* Ceilings with the run's threads, for memory or this dtype, that prove nothing. */
-size_t chart_unproven_roofs(const struct chart_run *run, const char *dtype);
+/* Ceilings with the run's threads, for memory, this dtype or its accumulator's, that prove nothing. */
+size_t chart_unproven_roofs(const struct chart_run *run, enum dtype dtype);
 
 /* Whole decades that hold every point and the kinks; with_legend: and a free place for the legend. */
 struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,

@@ -22,7 +22,7 @@ static void help(void) {
          "record for each\n"
          "operation, implementation and dtype, with whether it runs here and, if not, why; also "
          "for the dtypes that an\n"
-         "operation does not have.\n"
+         "operation does not have or nothing here implements.\n"
          "\n"
          "  --op NAME         only this operation, with its shapes\n"
          "  --format FORMAT   table (default), csv, json\n"
@@ -118,6 +118,7 @@ static void print_op(enum op_id op, bool shapes) {
     puts("    (shapes are batch x m x n x k)");
     for (int t = 0; t < DTYPE_COUNT; t++) {
         const char *reason = op_refuses_dtype(&ops[op], (enum dtype)t);
+        if (!reason) reason = cpu_refuses_dtype(&ops[op], (enum dtype)t);
         if (reason) printf("    no %-12s %s\n", dtypes[t].name, reason);
     }
 }
@@ -155,6 +156,7 @@ static void print_records(int only, int format) {
         if (only >= 0 && op != only) continue;
         for (int t = 0; t < DTYPE_COUNT; t++) {
             const char *reason = op_refuses_dtype(&ops[op], (enum dtype)t);
+            if (!reason) reason = cpu_refuses_dtype(&ops[op], (enum dtype)t);
             if (reason)
                 print_record(&r, ops[op].name, "", dtypes[t].name, reason);
             else

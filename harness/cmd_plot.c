@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "chart.h"
 #include "commands.h"
+#include "run.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,30 +55,6 @@ static bool parse_formats(const char *list, struct chart_out *out) {
         at += length + (at[length] == ',');
     }
     return out->png || out->svg;
-}
-
-/* mkdir -p; 0, or -1 after one line on stderr. */
-static int make_folder(const char *path) {
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
-        fprintf(stderr, "roofline: a path of more than %zu bytes: '%.40s...'\n", sizeof part - 1,
-                path);
-        return -1;
-    }
-    for (char *c = part + 1;; c++) {
-        const char end = *c;
-        if (end != '/' && end != '\0') continue;
-        *c = '\0';
-        struct stat st;
-        if (mkdir(part, 0777) != 0 &&
-            (errno != EEXIST || stat(part, &st) != 0 || !S_ISDIR(st.st_mode))) {
-            fprintf(stderr, "roofline: cannot make the folder '%s': %s\n", part,
-                    strerror(errno == EEXIST ? ENOTDIR : errno));
-            return -1;
-        }
-        *c = end;
-        if (end == '\0') return 0;
-    }
 }
 
 /* 0 with no rows when the file is not there. */
@@ -224,7 +200,7 @@ int cmd_plot(int argc, char **argv) {
     snprintf(path, sizeof path, "%s%s", target ? target : dir, target ? "" : "/charts");
     snprintf(data, sizeof data, "%s/data", path);
     out.dir = path;
-    if (make_folder(data)) goto done;
+    if (make_directory(data)) goto done;
     if (!specs && draw_run(&out, &run)) goto done;
     if (chart_published(&out)) goto done;
     if (out.no_gnuplot) printf("%s\n", data);

@@ -2,6 +2,9 @@
 #include "commands.h"
 #include "version.h"
 
+#include "../kernels/cpu/isa.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +21,16 @@ static const struct {
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
     {"summary", cmd_summary, "a run's findings as a table"},
 };
+
+/* Whether the environment asks for what there is; else after one line on stderr. */
+static bool environment_is_good(void) {
+    const char *isa = isa_bad_request();
+    if (!isa) return true;
+    fprintf(stderr, "roofline: ROOFLINE_ISA '%s': one of", isa);
+    for (int i = 0; i < ISA_COUNT; i++) fprintf(stderr, " %s", isa_names[i]);
+    fputc('\n', stderr);
+    return false;
+}
 
 static void help(FILE *f) {
     fputs("Usage: roofline <command> [options]\n"
@@ -37,6 +50,8 @@ static void help(FILE *f) {
           "  roofline peaks --out run && roofline bench --out run && roofline plot run && roofline "
           "summary run\n"
           "\n"
+          "ROOFLINE_ISA=portable, avx2, avx512 or avx512_bf16 in the environment: no instruction "
+          "sets above this one.\n"
           "Exit status: 0 fine; 1 the answer is no (a wrong kernel); 2 usage or environment; 130 "
           "interrupted.\n",
           f);
@@ -54,7 +69,7 @@ int main(int argc, char **argv) {
         status = STATUS_OK;
     } else if (!*command) {
         help(stderr);
-    } else {
+    } else if (environment_is_good()) {
         size_t i = 0;
         const size_t count = sizeof commands / sizeof *commands;
         while (i < count && strcmp(command, commands[i].name) != 0) i++;

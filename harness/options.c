@@ -1,3 +1,4 @@
+/* options.c - values of command-line options. A complaint names the option, the value, and what would be one. */
 #include "options.h"
 
 #include <errno.h>

@@ -30,7 +30,7 @@ enum {
     PRODUCTS_T = (1 << DTYPE_COUNT) - 1,
     EVERY = PRODUCTS_T & ~(1 << DT_tf32),
     VALUES = EVERY & ~(1 << DT_nvfp4),
-    ARITH = VALUES,
+    ARITH = PRODUCTS_T & ~(1 << DT_nvfp4),
     CASTS = EVERY & ~(1 << DT_fp32),
 };
 #define B              EXTENT_B
@@ -88,8 +88,20 @@ int layout_find(const char *name) {
 const char *op_refuses_dtype(const struct op *op, enum dtype t) {
     if (op->dtypes >> t & 1) return NULL;
     if (t == DT_tf32) return "tf32 is a mode of fp32 products on tensor cores";
+    if (t == DT_nvfp4 && op->dtypes == ARITH)
+        return "nvfp4 comes in blocks of 16 with a scale, and two multipliers are no block";
     if (t == DT_nvfp4) return "an nvfp4 result would need new block scales: that is cast_from_fp32";
     return "fp32 to fp32 is a copy";
+}
+
+const char *cpu_refuses_dtype(const struct op *op, enum dtype t) {
+    const struct impl *const *const groups[] = {cpu_kernels, vendor_cpu_kernels};
+    for (int g = 0; g < 2; g++)
+        for (const struct impl *const *table = groups[g]; *table; table++)
+            for (const struct impl *row = *table; row->run; row++)
+                if (&ops[row->op] == op && row->dtype == t) return NULL;
+    if (t == DT_tf32) return "no implementation on this device: tf32 is a mode of tensor cores";
+    return "no implementation on this device: the kernels here compute this dtype in fp32";
 }
 
 int op_operand_count(const struct op *op) {

@@ -137,6 +137,9 @@ int layout_find(const char *name);
 /* Why the catalogue has no such op in this dtype, as a sentence; NULL when it has. */
 const char *op_refuses_dtype(const struct op *op, enum dtype t);
 
+/* Why no row of the CPU's tables, refusing or not, implements an op in a dtype that the op has; NULL when one does. */
+const char *cpu_refuses_dtype(const struct op *op, enum dtype t);
+
 int op_operand_count(const struct op *op);
 enum dtype operand_dtype(const struct operand *o, enum dtype t); /* what the operand is stored in */
 bool operand_is_read(const struct operand *o, double beta);

@@ -23,6 +23,18 @@ for isa in portable avx2 avx512; do
     run env ROOFLINE_ISA=$isa "$roofline" bench --check --op copy --quiet
     pass_if "ROOFLINE_ISA=$isa: status $status" [ "$status" -eq 0 ]
 done
+run env ROOFLINE_ISA=portable "$roofline" devices
+pass_if "ROOFLINE_ISA=portable: the level is lowered" grep -qE '^ *instruction set +portable$' out
+run env ROOFLINE_ISA= "$roofline" list --names
+pass_if "an empty ROOFLINE_ISA: status $status" [ "$status" -eq 0 ]
+for command in devices list "bench ${small[*]}"; do
+    # shellcheck disable=SC2086  # a command line
+    refused "ROOFLINE_ISA 'avx3': one of portable avx2 avx512 avx512_bf16" \
+        env ROOFLINE_ISA=avx3 "$roofline" $command
+done
+run env ROOFLINE_ISA=avx3 "$roofline" --help
+pass_if "--help with a wrong ROOFLINE_ISA: status $status" [ "$status" -eq 0 ]
+pass_if "--help names every level" grep -q 'ROOFLINE_ISA=portable, avx2, avx512 or avx512_bf16' out
 
 # ---- a reader that goes away, a closed or full stdout ----
 for command in "list" "list --format csv" "list --format json" devices "bench ${small[*]} --csv" --help; do

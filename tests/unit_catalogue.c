@@ -201,11 +201,48 @@ static void test_refusals(void) {
           "fp8 has no blocks");
 }
 
+/* ---- dtypes without a kernel: each has a reason, and not another's ---- */
+
+static int rows_of(enum op_id op, enum dtype t) {
+    int count = 0;
+    for (const struct impl *const *table = cpu_kernels; *table; table++)
+        for (const struct impl *row = *table; row->run; row++)
+            count += row->op == op && row->dtype == t;
+    for (const struct impl *const *table = vendor_cpu_kernels; *table; table++)
+        for (const struct impl *row = *table; row->run; row++)
+            count += row->op == op && row->dtype == t;
+    return count;
+}
+
+static void test_dtypes(void) {
+    for (int op = 0; op < OP_COUNT; op++)
+        for (int t = 0; t < DTYPE_COUNT; t++) {
+            const int rows = rows_of((enum op_id)op, (enum dtype)t);
+            const char *no_op = op_refuses_dtype(&ops[op], (enum dtype)t),
+                       *no_row = cpu_refuses_dtype(&ops[op], (enum dtype)t);
+            CHECK((no_row == NULL) == (rows > 0), "%s %s has %d rows", ops[op].name, dtypes[t].name,
+                  rows);
+            CHECK(!no_op || rows == 0, "%s %s has rows and a reason for none: %s", ops[op].name,
+                  dtypes[t].name, no_op);
+        }
+    for (int t = 0; t < DTYPE_COUNT;
+         t++) /* what is no mode of tensor cores, every CPU multiplies */
+        CHECK(t == DT_tf32 || !cpu_refuses_dtype(&ops[OP_matmul], (enum dtype)t), "matmul %s",
+              dtypes[t].name);
+    CHECK(strstr(cpu_refuses_dtype(&ops[OP_matmul], DT_tf32), "tensor cores"), "tf32");
+    CHECK(strstr(cpu_refuses_dtype(&ops[OP_fma], DT_fp8_e4m3), "fp32"), "fp8");
+    CHECK(!op_refuses_dtype(&ops[OP_fma], DT_tf32), "tensor cores multiply in tf32");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_fma], DT_nvfp4), "two multipliers"), "fma of nvfp4");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_relu], DT_nvfp4), "block scales"), "relu of nvfp4");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_cast_to_fp32], DT_fp32), "copy"), "fp32 to fp32");
+}
+
 int main(void) {
     test_lecture();
     test_roles();
     test_well_formed();
     test_shapes();
     test_refusals();
+    test_dtypes();
     return test_result();
 }

@@ -159,6 +159,21 @@ static void compute_roofs(void) {
     check(is(ceilings_compute(&c, "fp64", 2), 120, "avx512"), "fp64, 2 threads");
     check(!ceilings_compute(&c, "fp64", 1) && !ceilings_compute(&c, "bf16", 1), "not measured");
     check(!ceilings_compute(&c, "fp32", 3), "no kink without a bandwidth");
+    check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp16 is computed in fp32");
+    check(is(ceilings_compute_for(&c, DT_fp64, 2), 120, "avx512"), "fp64 is its own accumulator");
+    check(!ceilings_compute_for(&c, DT_fp64, 1) && !ceilings_compute_for(&c, DT_fp16, 2),
+          "neither is proven");
+    free(c.ceiling);
+
+    rows.count = 0;
+    memory("copy", "avx2", 1, "DRAM", "", 40);
+    compute("avx512", "fp32", 1, 120, 1000);
+    compute("avx512_bf16", "bf16", 1, 240, 1000);
+    compute("slow", "fp16", 1, 60, 1000);
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(is(ceilings_compute_for(&c, DT_bf16, 1), 240, "avx512_bf16"), "bf16 has a faster one");
+    check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp32 is faster than this fp16");
+    check(is(ceilings_compute_for(&c, DT_fp32, 1), 120, "avx512"), "fp32 is not judged by bf16");
     free(c.ceiling);
 
     rows.count = 0;

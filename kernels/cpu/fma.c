@@ -19,6 +19,9 @@ typedef float vec_fp32 __attribute__((vector_size(16)));
 #define NEW_VALUE(v) __asm__("" : "+m"(v))
 #endif
 
+enum { CHAINS = 8 }; /* of 16 registers; a product is not in a chain */
+#define EVERY_CHAIN _Pragma("GCC unroll 8")
+
 #define V             AFN(vec)
 #define LANES         AFN(lanes)
 #define MADD(a, b, c) ((a) * (b) + (c))

@@ -1,15 +1,29 @@
-/* isa.c - CPUID by way of the compiler, which also asks the operating system about the wide registers. */
+/* isa.c - CPUID by way of the compiler, which also asks the operating system about the wide registers. Not every
+ * compiler has a name for F16C: that bit is read here. */
 #include "isa.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <stdlib.h>
 #include <string.h>
 
 const char *const isa_names[ISA_COUNT] = {"portable", "avx2", "avx512", "avx512_bf16"};
 
+#if defined(__x86_64__)
+static bool has_f16c(void) {
+    enum { LEAF_FEATURES = 1, F16C_IN_ECX = 29 };
+    unsigned a, b, c, d;
+    return __get_cpuid(LEAF_FEATURES, &a, &b, &c, &d) && (c >> F16C_IN_ECX & 1);
+}
+#endif
+
 static enum isa detect(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return ISA_portable;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
+        return ISA_portable;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return ISA_avx2;
@@ -19,12 +33,21 @@ static enum isa detect(void) {
 #endif
 }
 
+/* The level that the environment asks for; ISA_COUNT when it asks for none, or for what is none. */
+static enum isa request(const char *name) {
+    int i = 0;
+    while (i < ISA_COUNT && !(name && strcmp(name, isa_names[i]) == 0)) i++;
+    return (enum isa)i;
+}
+
 enum isa isa_level(void) {
-    enum isa level = detect();
-    const char *cap = getenv("ROOFLINE_ISA");
-    for (int i = 0; cap && i < ISA_COUNT; i++)
-        if (strcmp(cap, isa_names[i]) == 0 && i < (int)level) level = (enum isa)i;
-    return level;
+    const enum isa level = detect(), cap = request(getenv("ROOFLINE_ISA"));
+    return cap < level ? cap : level;
+}
+
+const char *isa_bad_request(void) {
+    const char *name = getenv("ROOFLINE_ISA");
+    return name && *name && request(name) == ISA_COUNT ? name : NULL;
 }
 
 const char *refuses_without_avx2(const struct args *a) {

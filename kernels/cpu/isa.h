@@ -11,6 +11,9 @@ extern const char *const isa_names[ISA_COUNT];
 /* The highest level that CPU and operating system support; ROOFLINE_ISA=<name> in the environment lowers it. */
 enum isa isa_level(void);
 
+/* The value of ROOFLINE_ISA when it names no level; NULL: it does, or is empty or not set. */
+const char *isa_bad_request(void);
+
 /* impl.refuses for rows that need a level: "this CPU has no AVX2, FMA and F16C", or NULL. */
 const char *refuses_without_avx2(const struct args *a);
 const char *refuses_without_avx512(const struct args *a);

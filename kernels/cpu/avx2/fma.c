@@ -3,6 +3,9 @@
 #include "../isa.h"
 #include "../parallel.h"
 
+enum { CHAINS = 12 }; /* and four multipliers: all 16 registers */
+#define EVERY_CHAIN _Pragma("GCC unroll 12")
+
 #define WIDE_ONLY
 #define BODY "fma.inc"
 #include "../each_dtype.inc"

@@ -3,6 +3,9 @@
 #include "../isa.h"
 #include "../parallel.h"
 
+enum { CHAINS = 16 }; /* of 32 registers */
+#define EVERY_CHAIN _Pragma("GCC unroll 16")
+
 #define WIDE_ONLY
 #define BODY "fma.inc"
 #include "../each_dtype.inc"
