@@ -57,9 +57,7 @@ static void set_roof(struct row *r, const struct trial *t, const struct ceilings
     const struct op *op = &ops[t->impl->op];
     const enum dtype dtype = t->impl->dtype;
     const int threads = t->copies > 1 ? t->copies : t->problem.threads;
-    /* A dtype without arithmetic of its own is computed in its accumulator's: the faster of the two is the roof. */
-    r->roof_gflop_s = fmax(rate_of(ceilings_compute(c, dtypes[dtype].name, threads)),
-                           rate_of(ceilings_compute(c, dtypes[dtypes[dtype].acc].name, threads)));
+    r->roof_gflop_s = rate_of(ceilings_compute_for(c, dtype, threads));
     const struct traffic traffic = op_traffic(op, dtype, &t->problem);
     r->roof_gbyte_s =
         ceilings_bandwidth_for(c, r->level, threads, r->placement,

@@ -298,6 +298,7 @@ static void complain_of_nothing(const struct selection *s) {
     const int op = s->op ? op_find(s->op) : -1, dtype = s->dtype ? dtype_find(s->dtype) : -1;
     const char *reason =
         op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
+    if (!reason && op >= 0 && dtype >= 0) reason = cpu_refuses_dtype(&ops[op], (enum dtype)dtype);
     if (reason)
         fprintf(stderr, "roofline: %s has no %s: %s\n", s->op, s->dtype, reason);
     else
