@@ -86,7 +86,7 @@ pass_if "damaged: left as it was" cmp -s kept damaged/bench.csv
 
 # ---- a second run on the same folder; a run over an old one ----
 set -m
-"${bench[@]}" --out twice >/dev/null 2>&1 </dev/null &
+"${bench[@]}" --time 0.6 --out twice >/dev/null 2>&1 </dev/null &
 pid=$!
 set +m
 for ((i = 0; i < 600; i++)); do
@@ -98,7 +98,8 @@ pass_if "a second writer: status $status" [ "$status" -eq 2 ]
 wait "$pid"
 pass_if "the first goes on" [ "$(rows twice/bench.csv)" -eq "$planned" ]
 
-# ---- a full disk: files may not grow past 2 KiB ----
+# ---- a full disk: files may not grow past 2 KiB; with the thread sanitizer clang's OpenMP runtime needs a larger one ----
+[ "${SANITIZER:-}" != thread ] || finish
 run bash -c 'ulimit -f 2; trap "" XFSZ; exec "$@"' _ "${bench[@]}" --out full
 pass_if "full disk: status $status" [ "$status" -eq 2 ]
 pass_if "full disk: says so" grep -q "cannot write '.*bench.csv'" err

@@ -8,6 +8,6 @@ endif()
 set(script "")
 foreach(name IN LISTS names)
   string(APPEND script "add_test(\"op.${name}\" \"${PROGRAM}\" bench --check --op ${name})\n"
-    "set_tests_properties(\"op.${name}\" PROPERTIES LABELS cpu SKIP_RETURN_CODE 77 TIMEOUT 600)\n")
+    "set_tests_properties(\"op.${name}\" PROPERTIES LABELS cpu SKIP_RETURN_CODE 77 TIMEOUT 600 ENVIRONMENT OMP_WAIT_POLICY=passive)\n")
 endforeach()
 file(WRITE "${OUT}" "${script}")
