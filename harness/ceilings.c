@@ -51,7 +51,11 @@ static bool candidate(const struct row *r, double last_cache_bytes, struct ceili
         row_set_text(out->pattern, pattern);
         row_set_text(out->placement, r->placement);
     }
-    if (!interval_is_tight(r)) {
+    if (strcmp(r->placement, "shared") == 0 || strcmp(r->placement, "mixed") == 0) {
+        out->proven = false;
+        snprintf(out->why, sizeof out->why, "the host had the threads %s",
+                 strcmp(r->placement, "mixed") == 0 ? "moved meanwhile" : "on one core");
+    } else if (!interval_is_tight(r)) {
         out->proven = false;
         snprintf(out->why, sizeof out->why, "the interval of the median is wider than %.0f %%",
                  100 * max_interval);

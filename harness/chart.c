@@ -277,7 +277,9 @@ double chart_roof(const struct chart_run *run, const struct row *r) {
     const int dtype = dtype_find(r->dtype);
     const struct ceiling *compute =
         dtype < 0 ? NULL : ceilings_compute_for(&run->roofs, (enum dtype)dtype, r->threads);
-    if (!memory) memory = ceilings_bandwidth(&run->roofs, r->level, r->threads, NULL);
+    /* Of caches each thread has its own or the same; what it gets of DRAM depends on the placement. */
+    if (!memory && strcmp(r->level, "DRAM") != 0)
+        memory = ceilings_bandwidth(&run->roofs, r->level, r->threads, NULL);
     if (r->flops == 0) return memory ? memory->rate : NAN;
     if (memory && compute) return fmin(memory->rate * r->ai, compute->rate);
     /* Between two levels the bandwidth is unknown; where even DRAM would keep up, it does not matter. */

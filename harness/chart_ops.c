@@ -230,7 +230,6 @@ static bool is_stream(const struct chart_run *run, const struct row *r, const ch
 static double roof_of(const struct chart_run *run, const struct row *r) {
     if (r->roof_gbyte_s > 0) return r->roof_gbyte_s;
     const struct ceiling *x = ceilings_bandwidth(&run->roofs, "DRAM", r->threads, r->placement);
-    if (!x) x = ceilings_bandwidth(&run->roofs, "DRAM", r->threads, NULL);
     return x ? x->rate : NAN;
 }
 

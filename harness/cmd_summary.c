@@ -78,6 +78,9 @@ static void print_memory(const struct ceilings *c, int64_t threads) {
         if (x->kind != CEILING_MEMORY || x->threads != threads ||
             !is_first_of_kind(c, i, x->name, x->placement))
             continue;
+        bool any = false;
+        for (int p = 0; p < 5; p++) any |= !isnan(best_rate(c, x, patterns[p], &impl));
+        if (!any) continue;
         printf("  %-5s %-5s %3" PRId64 " threads", x->name, x->placement, x->threads);
         for (int p = 0; p < 5; p++) print_rate(best_rate(c, x, patterns[p], &impl));
         puts("  GB/s");

@@ -82,23 +82,10 @@ const struct shape *sweep_shapes(enum sweep s, int effort) {
 }
 
 const struct shape *check_shapes(enum sweep s) {
-    static const struct shape vectors[] = {VECTOR(1),
-                                           VECTOR(2),
-                                           VECTOR(7),
-                                           VECTOR(15),
-                                           VECTOR(16),
-                                           VECTOR(17),
-                                           VECTOR(31),
-                                           VECTOR(64),
-                                           VECTOR(127),
-                                           VECTOR(129),
-                                           VECTOR(256),
-                                           VECTOR(511),
-                                           VECTOR(1009),
-                                           VECTOR(4096),
-                                           VECTOR(65551),
-                                           VECTOR(1 << 18),
-                                           END};
+    static const struct shape vectors[] = {
+        VECTOR(1),    VECTOR(2),    VECTOR(7),     VECTOR(15),      VECTOR(16),  VECTOR(17),
+        VECTOR(31),   VECTOR(64),   VECTOR(127),   VECTOR(129),     VECTOR(256), VECTOR(511),
+        VECTOR(1009), VECTOR(4096), VECTOR(65551), VECTOR(1 << 18), END};
     static const struct shape squares[] = {MATRIX(1, 1),
                                            MATRIX(1, 37),
                                            MATRIX(41, 1),
