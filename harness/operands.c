@@ -136,7 +136,7 @@ const char *operands_damage(struct operands *o) {
         const int64_t elements = operand_elements(&o->op->operand[i], o->truth.s);
         const void *input = operands_download(o, i);
         if (!input) return "cannot be read back";
-        if (!fill_is_intact(pool_of(o, i), input, elements, (uint64_t)(i + 1)))
+        if (!fill_is_intact(pool_of(o, i), input, elements, (uint64_t)i + 1))
             return "wrote to an input";
     }
     return NULL;

@@ -45,8 +45,8 @@ static void check_values(const char *text, const struct device *d) {
         CHECK(strstr(text, want) != NULL, "no %s", want);
     }
     const char *clock = strstr(text, "\"clock_ghz\": ");
-    if (CHECK(clock != NULL, "no clock"))
-        CHECK(strncmp(clock + 13, "null,", 5) == 0 || atof(clock + 13) > 0, "%.40s", clock);
+    CHECK(clock != NULL, "no clock");
+    if (clock) CHECK(strncmp(clock + 13, "null,", 5) == 0 || atof(clock + 13) > 0, "%.40s", clock);
     CHECK(strstr(text, "nan") == NULL && strstr(text, "inf,") == NULL, "JSON has no NaN: %s", text);
 }
 
