@@ -11,7 +11,7 @@
 enum { MAX_SETS = 1 << 16 };
 
 struct bench_settings bench_settings_for(enum effort effort, double time_s) {
-    static const double times_s[] = {0.06, 0.3, 2};
+    static const double times_s[] = {0.045, 0.3, 2};
     static const double terms[] = {0x1p16, 0x1p18, 0x1p20};
     const double most_s = time_s > 0 ? time_s : times_s[effort];
     return (struct bench_settings){

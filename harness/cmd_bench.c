@@ -42,7 +42,7 @@ static void help(void) {
          "  --check            verify small odd shapes of every implementation, time nothing\n"
          "  --interval PERCENT stop when the interval of the median is within +- this (default: "
          "0.5)\n"
-         "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.06, full 2)\n"
+         "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.045, full 2)\n"
          "  --timeout SECONDS  give a trial up, verification included (default: 120, longer with a "
          "long --time)\n"
          "  --in-process       no worker process: for debuggers\n"

@@ -31,7 +31,7 @@ static void help(void) {
          "  --effort NAME      smoke: one size a level; default: a sweep; full: a finer, longer "
          "sweep\n"
          "  --threads LIST     numbers or all (default: 1,all)\n"
-         "  --time SECONDS     of sampling, per trial (default: 0.08; smoke 0.05; full 0.3)\n"
+         "  --time SECONDS     of sampling, per trial (default: 0.08; smoke 0.04; full 0.3)\n"
          "  --device cpu       where\n"
          "  --quiet            no progress on stderr\n"
          "\n"
@@ -231,7 +231,7 @@ int cmd_peaks(int argc, char **argv) {
     const int n = threads_parse(&cpu, threads, counts);
     /* A machine that others use is not the same all the time: the best of a few rounds is the ceiling. */
     static const int rounds[] = {2, 2, 3};
-    static const double caps[] = {0.05, 0.08, 0.3};
+    static const double caps[] = {0.04, 0.08, 0.3};
     const struct bench_settings settings =
         bench_settings_for((enum effort)effort, time_cap > 0 ? time_cap : caps[effort]);
     for (int round = 1; round <= rounds[effort]; round++) {
