@@ -31,22 +31,23 @@ static void set_costs(struct row *r, const struct device *d, const struct trial 
     r->bytes = op_bytes(op, dtype, &t->problem) * t->copies;
     r->ai = r->flops / r->bytes;
     r->footprint_bytes = op_footprint(op, dtype, t->problem.s) * t->copies;
+    r->spec_gflop_s = d->spec_gflop_s[dtype];
+    r->spec_gbyte_s = d->spec_gbyte_s;
     row_set_text(r->level, t->cold ? d->level[d->levels - 1].name
                                    : device_level(d, r->footprint_bytes, threads));
 }
 
-/* FLOPs a cycle of one core in the dtype, or in that of its accumulator where the dtype has no arithmetic here. */
-static double flops_per_cycle(struct device *d, enum dtype t) {
+/* FLOPs a cycle in the dtype, or in that of its accumulator where the dtype has no arithmetic here. */
+static double flops_per_cycle(struct device *d, enum dtype t, int threads) {
     if (!d->flops_per_cycle) return NAN;
-    return fmax(d->flops_per_cycle(d, t), d->flops_per_cycle(d, dtypes[t].acc));
+    return fmax(d->flops_per_cycle(d, t, threads), d->flops_per_cycle(d, dtypes[t].acc, threads));
 }
 
 static void set_rates(struct row *r, struct device *d, const struct trial *t) {
     const int threads = t->copies > 1 ? t->copies : t->problem.threads;
-    const int cores = threads < d->cores ? threads : d->cores;
     r->gflop_s = r->flops / r->time_s * 1e-9;
     r->gbyte_s = r->bytes / r->time_s * 1e-9;
-    r->clock_gflop_s = flops_per_cycle(d, t->impl->dtype) * r->clock_ghz * cores;
+    r->clock_gflop_s = flops_per_cycle(d, t->impl->dtype, threads) * r->clock_ghz;
     if (r->flops > 0)
         r->mfu = r->gflop_s / (isnan(r->spec_gflop_s) ? r->clock_gflop_s : r->spec_gflop_s);
 }

@@ -47,7 +47,7 @@ static size_t group_ops(enum dtype t, struct group *group) {
         const struct op *op = &ops[i];
         if (op_refuses_dtype(op, t) || roof_is_compute(op->name)) continue;
         const bool grows = op->sweep == SWEEP_cubes;
-        for (const struct shape *s = sweep_shapes(op->sweep, 1); s->m; s++) {
+        for (const struct shape *s = sweep_shapes(op->sweep, 1, false); s->m; s++) {
             const struct args a = {.s = *s, .alpha = 1};
             const double flops = op->flops(*s);
             char text[64];

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "commands.h"
 #include "ceilings.h"
+#include "devices.h"
 #include "options.h"
 #include "run.h"
 #include "table.h"
@@ -37,7 +38,7 @@ static void help(void) {
          "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
          "timed (default: normal)\n"
          "  --effort NAME      smoke, default, full: how many shapes, how long\n"
-         "  --device cpu       where\n"
+         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
          "How:\n"
          "  --check            verify small odd shapes of every implementation, time nothing\n"
          "  --interval PERCENT stop when the interval of the median is within +- this (default: "
@@ -66,7 +67,7 @@ struct options {
     struct selection selection;
     struct bench_settings settings;
     struct run run;
-    const char *peaks;
+    const char *peaks, *device;
     bool csv, quiet;
 };
 
@@ -154,10 +155,7 @@ static int parse(int argc, char **argv, struct options *o) {
             o->selection.effort = (enum effort)choice;
             break;
         case DEVICE:
-            if (strcmp(optarg, "cpu") != 0) {
-                fprintf(stderr, "roofline: --device '%s': this build has cpu\n", optarg);
-                bad = -1;
-            }
+            o->device = optarg;
             break;
         case CHECK:
             o->selection.check = true;
@@ -277,16 +275,17 @@ static void print_totals(const struct run *run, bool check) {
 
 int cmd_bench(int argc, char **argv) {
     struct options o = {.run = {.file = "bench.csv", .argc = argc, .argv = argv}};
-    struct device cpu;
+    struct device device;
     struct plan plan = {0};
     struct ceilings ceilings = {0};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
 
     int status = STATUS_ERROR;
-    device_cpu_init(&cpu);
+    if (device_pick(o.device, &device)) return STATUS_ERROR;
     o.selection.vendors = vendors_ask();
-    if (plan_build(&cpu, &o.selection, &plan) || read_ceilings(&o, &cpu, &ceilings)) goto done;
+    if (plan_build(&device, &o.selection, &plan) || read_ceilings(&o, &device, &ceilings))
+        goto done;
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;
     if (o.csv) {
@@ -299,11 +298,11 @@ int cmd_bench(int argc, char **argv) {
         o.run.on_row = print_line;
         o.run.progress = o.run.progress && !isatty(STDOUT_FILENO);
     }
-    status = run_plan(&o.run, &cpu, &plan, &o.settings);
+    status = run_plan(&o.run, &device, &plan, &o.settings);
     if (status == STATUS_OK || status == STATUS_NO) print_totals(&o.run, o.selection.check);
 done:
     free(ceilings.ceiling);
     free(plan.trial);
-    cpu.close(&cpu);
+    device.close(&device);
     return status;
 }

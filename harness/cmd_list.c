@@ -1,5 +1,6 @@
 /* cmd_list.c - the catalogue, and what of it runs here. */
 #include "commands.h"
+#include "devices.h"
 #include "options.h"
 #include "runinfo.h"
 
@@ -27,16 +28,19 @@ static void help(void) {
          "  --op NAME         only this operation, with its shapes\n"
          "  --format FORMAT   table (default), csv, json\n"
          "  --names           only the names of the operations\n"
-         "  --device cpu      where\n"
+         "  --device NAME     of this device: cpu, gpu, cuda:0 ... (default: the GPU where there "
+         "is one)\n"
          "\n"
          "Example:\n"
          "  roofline list --op matmul");
 }
 
+static struct device device; /* whose rows are listed */
+
 /* Calls visit for every row of an op and dtype, ours first. */
 static void each_impl(enum op_id op, enum dtype t, void (*visit)(const struct impl *, void *),
                       void *context) {
-    const struct impl *const *const groups[] = {cpu_kernels, vendor_cpu_kernels};
+    const struct impl *const *const groups[] = {device.kernels, device.vendor_kernels};
     for (int g = 0; g < 2; g++)
         for (const struct impl *const *table = groups[g]; *table; table++)
             for (const struct impl *row = *table; row->run; row++)
@@ -45,9 +49,9 @@ static void each_impl(enum op_id op, enum dtype t, void (*visit)(const struct im
 
 /* Why a row cannot run its op's first default shape here; NULL when it can. */
 static const char *refusal(const struct impl *row) {
-    struct args problem = {.s = *sweep_shapes(ops[row->op].sweep, 1), .alpha = 1, .threads = 1};
+    const struct shape *shape = sweep_shapes(ops[row->op].sweep, 1, device.gpu != NULL);
+    struct args problem = {.s = *shape, .alpha = 1, .threads = 1, .gpu = device.gpu};
     while (!(ops[row->op].layouts >> problem.layout & 1)) problem.layout++;
-    const struct shape *shape = sweep_shapes(ops[row->op].sweep, 1);
     const char *reason = NULL;
     for (; shape->m; shape++) { /* some rows are for large or small problems only */
         problem.s = *shape;
@@ -55,6 +59,10 @@ static const char *refusal(const struct impl *row) {
         if (!reason) break;
     }
     return reason;
+}
+
+static const char *no_row(enum op_id op, enum dtype t) {
+    return tables_refuse_dtype(device.kernels, device.vendor_kernels, &ops[op], t);
 }
 
 /* ---- table ---- */
@@ -107,7 +115,8 @@ static void print_op(enum op_id op, bool shapes) {
     for (int effort = 0; effort < 3; effort++) {
         static const char *const names[] = {"smoke", "default", "full"};
         struct names text = {.used = 0};
-        for (const struct shape *s = sweep_shapes(ops[op].sweep, effort); s->m; s++) {
+        for (const struct shape *s = sweep_shapes(ops[op].sweep, effort, device.gpu != NULL); s->m;
+             s++) {
             char one[96];
             snprintf(one, sizeof one, "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64, s->b, s->m,
                      s->n, s->k);
@@ -118,7 +127,7 @@ static void print_op(enum op_id op, bool shapes) {
     puts("    (shapes are batch x m x n x k)");
     for (int t = 0; t < DTYPE_COUNT; t++) {
         const char *reason = op_refuses_dtype(&ops[op], (enum dtype)t);
-        if (!reason) reason = cpu_refuses_dtype(&ops[op], (enum dtype)t);
+        if (!reason) reason = no_row(op, (enum dtype)t);
         if (reason) printf("    no %-12s %s\n", dtypes[t].name, reason);
     }
 }
@@ -133,13 +142,13 @@ struct records {
 static void print_record(struct records *r, const char *op, const char *impl, const char *dtype,
                          const char *reason) {
     if (r->format == CSV) {
-        printf("%s,%s,%s,cpu,%s,\"%s\"\n", op, impl, dtype, reason ? "no" : "yes",
+        printf("%s,%s,%s,%s,%s,\"%s\"\n", op, impl, dtype, device.name, reason ? "no" : "yes",
                reason ? reason : "");
         return;
     }
-    printf("%s\n  {\"op\": \"%s\", \"impl\": \"%s\", \"dtype\": \"%s\", \"device\": \"cpu\", "
+    printf("%s\n  {\"op\": \"%s\", \"impl\": \"%s\", \"dtype\": \"%s\", \"device\": \"%s\", "
            "\"runs\": %s, \"reason\": ",
-           r->first ? "" : ",", op, impl, dtype, reason ? "false" : "true");
+           r->first ? "" : ",", op, impl, dtype, device.name, reason ? "false" : "true");
     json_text(stdout, reason ? reason : "");
     putchar('}');
     r->first = false;
@@ -156,7 +165,7 @@ static void print_records(int only, int format) {
         if (only >= 0 && op != only) continue;
         for (int t = 0; t < DTYPE_COUNT; t++) {
             const char *reason = op_refuses_dtype(&ops[op], (enum dtype)t);
-            if (!reason) reason = cpu_refuses_dtype(&ops[op], (enum dtype)t);
+            if (!reason) reason = no_row((enum op_id)op, (enum dtype)t);
             if (reason)
                 print_record(&r, ops[op].name, "", dtypes[t].name, reason);
             else
@@ -171,8 +180,9 @@ int cmd_list(int argc, char **argv) {
         {"op", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'},
         {"names", no_argument, NULL, 'n'},    {"device", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0}};
-    static const char *const formats[] = {"table", "csv", "json"}, *const devices[] = {"cpu"};
-    int format = TABLE, only = -1, device, c;
+    static const char *const formats[] = {"table", "csv", "json"};
+    const char *on = NULL;
+    int format = TABLE, only = -1, c;
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (c) {
@@ -186,7 +196,7 @@ int cmd_list(int argc, char **argv) {
             if (option_choice("--format", optarg, formats, 3, &format)) return STATUS_ERROR;
             break;
         case 'd':
-            if (option_choice("--device", optarg, devices, 1, &device)) return STATUS_ERROR;
+            on = optarg;
             break;
         case 'n':
             format = NAMES;
@@ -204,7 +214,8 @@ int cmd_list(int argc, char **argv) {
             if (only < 0 || only == op) puts(ops[op].name);
         return STATUS_OK;
     }
-    vendor_open();
+    if (device_pick(on, &device)) return STATUS_ERROR;
+    if (!device.gpu) vendor_open();
     if (format != TABLE) {
         print_records(only, format);
         return STATUS_OK;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "commands.h"
 #include "ceilings.h"
+#include "devices.h"
 #include "options.h"
 #include "run.h"
 #include "table.h"
@@ -32,7 +33,7 @@ static void help(void) {
          "sweep\n"
          "  --threads LIST     numbers or all (default: 1,all)\n"
          "  --time SECONDS     of sampling, per trial (default: 0.08; smoke 0.04; full 0.3)\n"
-         "  --device cpu       where\n"
+         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
          "  --quiet            no progress on stderr\n"
          "\n"
          "Example:\n"
@@ -60,12 +61,13 @@ static void add_stream(struct plan *p, struct device *d, enum op_id op, double b
                           .fill = FILL_normal,
                           .problem = {.s = {1, 1, vector_length(&ops[op], t, bytes), 1},
                                       .alpha = 0.5,
-                                      .threads = own ? 1 : threads}};
+                                      .threads = own ? 1 : threads,
+                                      .gpu = d->gpu}};
     trial.cold = !own && bytes >= 4 * device_last_cache(d, threads);
     size_t accepted = 0;
     for (int pass = 0; pass < 2; pass++) {
         size_t seen = 0;
-        for (const struct impl *const *table = cpu_kernels; *table; table++) {
+        for (const struct impl *const *table = d->kernels; *table; table++) {
             for (const struct impl *row = *table; row->run; row++) {
                 if (row->op != op || row->dtype != t ||
                     (row->refuses && row->refuses(&trial.problem)))
@@ -93,22 +95,27 @@ static void add_streams(struct plan *p, struct device *d, enum effort effort, in
             }
         } else {
             const double factor = effort == EFFORT_full ? sqrt(2) : 2;
-            for (double bytes = 8 << 10; bytes < 4.2 * last; bytes *= factor)
+            for (double bytes = d->gpu ? last / 32 : 8 << 10; bytes < 4.2 * last; bytes *= factor)
                 add_stream(p, d, (enum op_id)op, bytes, threads, round);
         }
-        add_stream(p, d, (enum op_id)op, fmax(4.2 * last, 128 << 20), threads, round);
+        add_stream(p, d, (enum op_id)op, fmax(4.2 * last, d->emulated ? 0 : 128 << 20), threads,
+                   round);
     }
 }
 
-static void add_arithmetic(struct plan *p, int threads, int round) {
-    for (const struct impl *const *table = cpu_kernels; *table; table++) {
+static void add_arithmetic(struct plan *p, const struct device *d, int threads, int round) {
+    for (const struct impl *const *table = d->kernels; *table; table++) {
         for (const struct impl *row = *table; row->run; row++) {
             struct trial t = {
                 .impl = row,
                 .copies = threads,
                 .round = round,
                 .fill = FILL_normal,
-                .problem = {.s = *sweep_shapes(ops[row->op].sweep, 1), .alpha = 1, .threads = 1}};
+                .problem = {.s = d->emulated ? *check_shapes(ops[row->op].sweep)
+                                             : *sweep_shapes(ops[row->op].sweep, 1, d->gpu != NULL),
+                            .alpha = 1,
+                            .threads = 1,
+                            .gpu = d->gpu}};
             if (!roof_is_compute(ops[row->op].name) || (row->refuses && row->refuses(&t.problem)))
                 continue;
             plan_add(p, &t);
@@ -175,7 +182,7 @@ int cmd_peaks(int argc, char **argv) {
                                           {"device", required_argument, NULL, 'd'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    static const char *const efforts[] = {"smoke", "default", "full"}, *const devices[] = {"cpu"};
+    static const char *const efforts[] = {"smoke", "default", "full"};
     struct collected collected = {{0}, 0};
     struct run run = {.file = "peaks.csv",
                       .argc = argc,
@@ -184,8 +191,8 @@ int cmd_peaks(int argc, char **argv) {
                       .progress = true,
                       .on_row = collect,
                       .context = &collected};
-    const char *threads = "1,all";
-    int effort = EFFORT_default, device, c;
+    const char *threads = "1,all", *on = NULL;
+    int effort = EFFORT_default, c;
     double time_cap = 0;
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -209,7 +216,7 @@ int cmd_peaks(int argc, char **argv) {
             if (option_number("--time", optarg, 0.001, 3600, &time_cap)) return STATUS_ERROR;
             break;
         case 'd':
-            if (option_choice("--device", optarg, devices, 1, &device)) return STATUS_ERROR;
+            on = optarg;
             break;
         case 'h':
             help();
@@ -224,11 +231,11 @@ int cmd_peaks(int argc, char **argv) {
         return STATUS_ERROR;
     }
 
-    struct device cpu;
+    struct device device;
     struct plan plan = {0};
     int counts[MAX_THREAD_COUNTS], status = STATUS_ERROR;
-    device_cpu_init(&cpu);
-    const int n = threads_parse(&cpu, threads, counts);
+    if (device_pick(on, &device)) return STATUS_ERROR;
+    const int n = threads_parse(&device, threads, counts);
     /* A machine that others use is not the same all the time: the best of a few rounds is the ceiling. */
     static const int rounds[] = {2, 2, 3};
     static const double caps[] = {0.04, 0.08, 0.3};
@@ -236,15 +243,15 @@ int cmd_peaks(int argc, char **argv) {
         bench_settings_for((enum effort)effort, time_cap > 0 ? time_cap : caps[effort]);
     for (int round = 1; round <= rounds[effort]; round++) {
         for (int i = 0; i < n; i++) {
-            add_streams(&plan, &cpu, (enum effort)effort, counts[i], round);
-            add_arithmetic(&plan, counts[i], round);
+            add_streams(&plan, &device, (enum effort)effort, counts[i], round);
+            add_arithmetic(&plan, &device, counts[i], round);
         }
     }
-    if (n > 0) status = run_plan(&run, &cpu, &plan, &settings);
-    if ((status == STATUS_OK || status == STATUS_NO) && print_result(&run, &cpu, &collected))
+    if (n > 0) status = run_plan(&run, &device, &plan, &settings);
+    if ((status == STATUS_OK || status == STATUS_NO) && print_result(&run, &device, &collected))
         status = STATUS_ERROR;
     free(collected.rows.row);
     free(plan.trial);
-    cpu.close(&cpu);
+    device.close(&device);
     return status;
 }

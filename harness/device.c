@@ -1,6 +1,20 @@
 /* device.c - what follows from a device's facts alone. */
 #include "device.h"
 
+#include <ctype.h>
+
+void device_make_slug(char *slug, size_t size, const char *model) {
+    size_t n = 0;
+    for (; *model && n + 1 < size; model++) {
+        if (isalnum((unsigned char)*model))
+            slug[n++] = (char)tolower((unsigned char)*model);
+        else if (n && slug[n - 1] != '-')
+            slug[n++] = '-';
+    }
+    while (n && slug[n - 1] == '-') n--;
+    slug[n] = '\0';
+}
+
 void device_count_instances(const int home[], int threads, int instances[]) {
     int count = 0;
     for (int i = 0; i < threads; i++) {

@@ -36,6 +36,11 @@ struct device {
         wait_left_s; /* what may still be spent on waiting for the host to give each thread a core */
     bool own_cores_seen; /* by placement(): the threads had a core each at least once */
     bool host_visible;   /* the host may read buffers directly */
+    bool emulated;       /* no hardware: results count, times do not */
+    const struct impl *const *kernels,
+        *const *vendor_kernels;  /* tables of rows that it runs, ending at NULL */
+    const struct gpu_facts *gpu; /* NULL on the CPU */
+    double spec_gflop_s[DTYPE_COUNT], spec_gbyte_s; /* published dense peaks; NaN when unknown */
     void *stream;
     void *state; /* the device's own */
 
@@ -55,11 +60,19 @@ struct device {
                        int64_t reps, double *seconds, bool *disturbed);
     struct placement (*placement)(struct device *d);
     struct conditions (*conditions)(struct device *d);
-    double (*flops_per_cycle)(struct device *d, enum dtype t); /* of one core; NaN when unknown */
+    double (*flops_per_cycle)(struct device *d, enum dtype t,
+                              int threads); /* of as many threads; NaN when unknown */
+    bool (*alive)(
+        struct device
+            *d); /* false: an error has poisoned it; only a new process helps. NULL: always */
+    const char *(*error_text)(int error); /* of a kernel's code; NULL: codes have no names */
 };
 
 /* The CPU this program runs on. */
 void device_cpu_init(struct device *d);
+
+/* "AMD EPYC 9R14 96-Core Processor" -> "amd-epyc-9r14-96-core-processor" */
+void device_make_slug(char *slug, size_t size, const char *model);
 
 /* Counts for struct level: instances[i] = how many different ones home[0] ... home[i] name, at least one. A home below
  * zero is none. */

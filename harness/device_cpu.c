@@ -8,7 +8,6 @@
 #include "../kernels/cpu/isa.h"
 #include "../kernels/cpu/parallel.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -253,13 +252,14 @@ static struct conditions cpu_conditions(struct device *d) {
 /* ---- the device ---- */
 
 /* By CPUID's model; what the CPU does not report in its instruction sets does not count. */
-static double cpu_flops_per_cycle(struct device *d, enum dtype t) {
+static double cpu_flops_per_cycle(struct device *d, enum dtype t, int threads) {
     const struct cpu_facts *facts = &state_of(d)->facts;
+    const int cores = threads < d->cores ? threads : d->cores;
     const char *name, *source;
     double flops;
     if (t == DT_bf16 && isa_level() < ISA_avx512_bf16) return NAN;
     return spec_cpu(facts->vendor, facts->family, facts->model_number, t, &flops, &name, &source)
-               ? flops
+               ? cores * flops
                : NAN;
 }
 
@@ -268,19 +268,6 @@ static int cpu_open(struct device *d) { return cpu_set_threads(d, 1); }
 static void cpu_close(struct device *d) {
     free(d->state);
     d->state = NULL;
-}
-
-/* "AMD EPYC 9R14 96-Core Processor" -> "amd-epyc-9r14-96-core-processor" */
-static void make_slug(char *slug, size_t size, const char *model) {
-    size_t n = 0;
-    for (; *model && n + 1 < size; model++) {
-        if (isalnum((unsigned char)*model))
-            slug[n++] = (char)tolower((unsigned char)*model);
-        else if (n && slug[n - 1] != '-')
-            slug[n++] = '-';
-    }
-    while (n && slug[n - 1] == '-') n--;
-    slug[n] = '\0';
 }
 
 void device_cpu_init(struct device *d) {
@@ -298,6 +285,9 @@ void device_cpu_init(struct device *d) {
         .max_threads = s->facts.usable_count,
         .host_moves_threads = s->facts.virtual_machine,
         .host_visible = true,
+        .kernels = cpu_kernels,
+        .vendor_kernels = vendor_cpu_kernels,
+        .spec_gbyte_s = NAN,
         .state = s,
         .open = cpu_open,
         .close = cpu_close,
@@ -315,7 +305,8 @@ void device_cpu_init(struct device *d) {
         .wait_left_s = 10,
     };
     snprintf(d->model, sizeof d->model, "%s", s->facts.model);
-    make_slug(d->slug, sizeof d->slug, s->facts.model);
+    device_make_slug(d->slug, sizeof d->slug, s->facts.model);
+    for (int t = 0; t < DTYPE_COUNT; t++) d->spec_gflop_s[t] = NAN;
     for (int i = 0; i < s->facts.caches && d->levels < MAX_LEVELS - 1; i++) {
         struct level *level = &d->level[d->levels++];
         snprintf(level->name, sizeof level->name, "L%d", s->facts.cache[i].level);

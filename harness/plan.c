@@ -51,26 +51,16 @@ static const char *op_name(int i) { return ops[i].name; }
 static const char *dtype_name(int i) { return dtypes[i].name; }
 static const char *layout_name(int i) { return layout_names[i]; }
 
-static const struct impl *const *const *tables(void) {
-    static const struct impl *const *const all[] = {cpu_kernels, vendor_cpu_kernels, NULL};
-    return all;
-}
-
-/* The i-th row over all tables; NULL past the last. */
-static const struct impl *nth_impl(int i) {
-    for (const struct impl *const *const *group = tables(); *group; group++)
-        for (const struct impl *const *table = *group; *table; table++)
+/* Every item of a list must match the name of one of the device's rows. */
+static int check_impl(const struct device *d, const char *item) {
+    const struct impl *const *const groups[] = {d->kernels, d->vendor_kernels};
+    for (int g = 0; g < 2; g++)
+        for (const struct impl *const *table = groups[g]; *table; table++)
             for (const struct impl *row = *table; row->run; row++)
-                if (i-- == 0) return row;
-    return NULL;
-}
-
-static const char *impl_name(int i) { return nth_impl(i)->name; }
-
-static int count_impls(void) {
-    int count = 0;
-    while (nth_impl(count)) count++;
-    return count;
+                if (fnmatch(item, row->name, 0) == 0) return 0;
+    fprintf(stderr, "roofline: unknown impl '%s' on %s; 'roofline list --device %s' names them\n",
+            item, d->name, d->name);
+    return -1;
 }
 
 /* ---- shapes ---- */
@@ -169,18 +159,19 @@ static void add_cache_modes(struct plan *p, const struct selection *s, struct tr
 }
 
 /* Trials of every selected implementation of one problem. */
-static void add_impls(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
-                      struct trial t) {
+static void add_impls(struct plan *p, const struct device *d, const struct selection *s,
+                      enum op_id op, enum dtype dtype, struct trial t) {
     const struct impl *best = NULL, *row;
     const char *list = s->impl ? s->impl : s->check ? "all" : "best,vendor";
-    for (const struct impl *const *table = cpu_kernels; *table; table++)
+    const struct impl *const *const groups[] = {d->kernels, d->vendor_kernels};
+    for (const struct impl *const *table = d->kernels; *table; table++)
         for (row = *table; row->run; row++)
             if (row->op == op && row->dtype == dtype && accepts(row, &t.problem)) best = row;
-    for (const struct impl *const *const *group = tables(); *group; group++) {
-        for (const struct impl *const *table = *group; *table; table++) {
+    for (int g = 0; g < 2; g++) {
+        for (const struct impl *const *table = groups[g]; *table; table++) {
             for (row = *table; row->run; row++) {
                 if (row->op != op || row->dtype != dtype) continue;
-                const bool vendor = *group == vendor_cpu_kernels;
+                const bool vendor = g == 1;
                 /* A library is loaded by the worker alone: here only its name is known to be there. */
                 const bool runs =
                     vendor ? vendors_have(&s->vendors, row->name) != 0 : accepts(row, &t.problem);
@@ -196,8 +187,8 @@ static void add_impls(struct plan *p, const struct selection *s, enum op_id op, 
     }
 }
 
-static void add_layouts(struct plan *p, const struct selection *s, enum op_id op, enum dtype dtype,
-                        struct trial t, bool all_layouts) {
+static void add_layouts(struct plan *p, const struct device *d, const struct selection *s,
+                        enum op_id op, enum dtype dtype, struct trial t, bool all_layouts) {
     bool first = true;
     for (int layout = 0; layout < LAYOUT_COUNT; layout++) {
         if (!(ops[op].layouts >> layout & 1) || !selects(s->layout, layout_names[layout])) continue;
@@ -207,11 +198,11 @@ static void add_layouts(struct plan *p, const struct selection *s, enum op_id op
         const bool product = (ops[op].layouts >> LAYOUT_NN & 1) != 0;
         t.problem.alpha = product ? 1 : 0.5;
         t.problem.beta = 0;
-        add_impls(p, s, op, dtype, t);
+        add_impls(p, d, s, op, dtype, t);
         if (!s->check || !product) continue;
         t.problem.alpha = -0.5;
         t.problem.beta = 2;
-        add_impls(p, s, op, dtype, t);
+        add_impls(p, d, s, op, dtype, t);
     }
 }
 
@@ -241,8 +232,8 @@ int threads_parse(const struct device *d, const char *list, int counts[MAX_THREA
 }
 
 /* The shapes of one op: named on the command line or those of its sweep. */
-static int collect_shapes(const struct selection *s, const struct op *op, struct shape shapes[],
-                          int max) {
+static int collect_shapes(const struct device *d, const struct selection *s, const struct op *op,
+                          struct shape shapes[], int max) {
     char item[NAME_BYTES];
     int n = 0;
     const char *list = s->shape;
@@ -258,8 +249,8 @@ static int collect_shapes(const struct selection *s, const struct op *op, struct
         fprintf(stderr, "roofline: --shape needs a shape\n");
         return -1;
     }
-    const struct shape *sweep =
-        s->check ? check_shapes(op->sweep) : sweep_shapes(op->sweep, (int)s->effort);
+    const struct shape *sweep = s->check ? check_shapes(op->sweep)
+                                         : sweep_shapes(op->sweep, (int)s->effort, d->gpu != NULL);
     for (; n < max && sweep->m; sweep++) shapes[n++] = *sweep;
     return n;
 }
@@ -270,7 +261,7 @@ static int add_op(struct plan *p, struct device *d, const struct selection *s, e
     int threads[MAX_THREAD_COUNTS];
     const char *few = s->effort == EFFORT_full || s->check ? "1,all" : "all";
     const int thread_counts = threads_parse(d, s->threads ? s->threads : few, threads);
-    const int count = collect_shapes(s, &ops[op], shapes, MAX_SHAPES);
+    const int count = collect_shapes(d, s, &ops[op], shapes, MAX_SHAPES);
     if (count < 0 || thread_counts < 0) return -1;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         if (!selects(s->dtype, dtypes[dtype].name) || op_refuses_dtype(&ops[op], (enum dtype)dtype))
@@ -281,24 +272,26 @@ static int add_op(struct plan *p, struct device *d, const struct selection *s, e
         if (!s->dtype && s->effort == EFFORT_smoke && !s->check && !smoke) continue;
         for (int t = 0; t < thread_counts; t++) {
             for (int i = 0; i < count; i++) {
-                struct trial trial = {.copies = 1,
-                                      .round = 1,
-                                      .fill = s->fill,
-                                      .problem = {.s = shapes[i], .threads = threads[t]}};
+                struct trial trial = {
+                    .copies = 1,
+                    .round = 1,
+                    .fill = s->fill,
+                    .problem = {.s = shapes[i], .threads = threads[t], .gpu = d->gpu}};
                 const bool all_layouts = s->check || s->effort == EFFORT_full ||
                                          (s->effort == EFFORT_default && i == count - 1);
-                add_layouts(p, s, op, (enum dtype)dtype, trial, all_layouts);
+                add_layouts(p, d, s, op, (enum dtype)dtype, trial, all_layouts);
             }
         }
     }
     return 0;
 }
 
-static void complain_of_nothing(const struct selection *s) {
+static void complain_of_nothing(const struct device *d, const struct selection *s) {
     const int op = s->op ? op_find(s->op) : -1, dtype = s->dtype ? dtype_find(s->dtype) : -1;
     const char *reason =
         op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
-    if (!reason && op >= 0 && dtype >= 0) reason = cpu_refuses_dtype(&ops[op], (enum dtype)dtype);
+    if (!reason && op >= 0 && dtype >= 0)
+        reason = tables_refuse_dtype(d->kernels, d->vendor_kernels, &ops[op], (enum dtype)dtype);
     if (reason)
         fprintf(stderr, "roofline: %s has no %s: %s\n", s->op, s->dtype, reason);
     else
@@ -317,14 +310,14 @@ int plan_build(struct device *d, const struct selection *s, struct plan *out) {
     while (next_item(&impls, item)) {
         if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0)
             continue;
-        if (check_list("impl", item, count_impls(), impl_name)) return -1;
+        if (check_impl(d, item)) return -1;
     }
     for (int op = 0; op < OP_COUNT; op++) {
         if (!selects(s->op, ops[op].name)) continue;
         if (add_op(out, d, s, (enum op_id)op)) goto failed;
     }
     if (out->count) return 0;
-    complain_of_nothing(s);
+    complain_of_nothing(d, s);
 failed:
     free(out->trial);
     *out = (struct plan){0};

@@ -118,6 +118,15 @@ double spec_intensity(const struct gpu_spec *gpu, enum dtype t) {
     return gpu->gflop_s[t] / gpu->gbyte_s;
 }
 
+double spec_flops_per_cycle_sm(int cc, enum dtype t) {
+    static struct table sms;
+    if (!sms.rows) sms = read_table("specs/sms.csv");
+    const char *column = t == DT_fp8_e4m3 || t == DT_fp8_e5m2 ? "fp8" : dtypes[t].name;
+    for (size_t i = 0; i < sms.rows; i++)
+        if (atoi(cell(&sms, i, "compute_capability")) == cc) return number(&sms, i, column);
+    return NAN;
+}
+
 bool spec_cpu(const char *vendor, int family, int model, enum dtype t, double *flop_per_cycle,
               const char **microarchitecture, const char **source) {
     static struct table cpus;

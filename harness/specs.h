@@ -26,6 +26,10 @@ const struct gpu_spec *spec_gpus(size_t *count);
 /* Accelerator intensity, peak / bandwidth in FLOP/byte; NaN when either is unknown. */
 double spec_intensity(const struct gpu_spec *gpu, enum dtype t);
 
+/* FLOPs a cycle of one multiprocessor in t, on the faster of vector and tensor units, by compute capability (90: sm_90);
+ * NaN where it is unknown or not the same for all GPUs of that capability. */
+double spec_flops_per_cycle_sm(int cc, enum dtype t);
+
 /* FLOPs a cycle of one core in t by CPUID vendor ("AuthenticAMD"), family and model (extended parts added); false when
  * the model is not listed or nothing is known for t. The strings stay valid. Callers see to it that the CPU reports
  * the instructions: cheap versions of some models lack them. */

@@ -91,7 +91,8 @@ struct verdict verify(struct operands *o, const struct impl *impl, double terms)
             o->device->time(o->device, impl->run, o->args, 1, 0, 1, &seconds, &disturbed);
         if (error) {
             v.status = "failed";
-            snprintf(v.reason, sizeof v.reason, "the kernel returned error %d", error);
+            const char *text = o->device->error_text ? o->device->error_text(error) : "";
+            snprintf(v.reason, sizeof v.reason, "the kernel returned error %d %s", error, text);
             return v;
         }
         const char *damage = operands_damage(o);

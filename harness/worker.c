@@ -53,6 +53,7 @@ static void open_vendors(const struct cpu_facts *facts) {
 }
 
 int worker_open(struct device *d) {
+    if (d->gpu) return d->open(d);
     static struct cpu_facts facts;
     os_cpu_facts(&facts);
     open_vendors(&facts); /* before this thread is pinned: libraries count the CPUs of its mask */
@@ -74,6 +75,7 @@ static void serve(struct worker *w, int in, int out) {
         struct row r;
         bench_trial(d, &w->plan->trial[i], w->settings, &r);
         if (transfer(write_some, out, &r, sizeof r)) break;
+        if (d->alive && !d->alive(d)) _exit(EXIT_FAILURE); /* the next trial gets a new process */
     }
     _exit(EXIT_SUCCESS);
 }

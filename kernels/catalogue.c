@@ -94,8 +94,10 @@ const char *op_refuses_dtype(const struct op *op, enum dtype t) {
     return "fp32 to fp32 is a copy";
 }
 
-const char *cpu_refuses_dtype(const struct op *op, enum dtype t) {
-    const struct impl *const *const groups[] = {cpu_kernels, vendor_cpu_kernels};
+const char *tables_refuse_dtype(const struct impl *const *kernels,
+                                const struct impl *const *vendors, const struct op *op,
+                                enum dtype t) {
+    const struct impl *const *const groups[] = {kernels, vendors};
     for (int g = 0; g < 2; g++)
         for (const struct impl *const *table = groups[g]; *table; table++)
             for (const struct impl *row = *table; row->run; row++)

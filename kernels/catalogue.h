@@ -75,6 +75,14 @@ struct operand {
     enum extent extent[MAX_EXTENTS]; /* ends at EXTENT_NONE */
 };
 
+/* What kernels size themselves by on a GPU; read off the device when it is opened. */
+struct gpu_facts {
+    int cc;               /* compute capability: 90 is sm_90 */
+    int sms;              /* multiprocessors */
+    int smem_block_bytes; /* shared memory that a block may have, asked for (opt-in) */
+    int64_t l2_bytes;
+};
+
 /* Everything a kernel is given. buf[] follows the operand order of ops.def; a buffer starts at a multiple of
  * 64 bytes on the CPU and of 256 on a GPU. Inputs are only read; with beta == 0 a PROD operand is not read. */
 struct args {
@@ -83,8 +91,10 @@ struct args {
     double alpha, beta;
     int threads; /* CPU threads to use, at least 1; a GPU ignores it */
     void *buf[MAX_OPERANDS];
-    void *scratch; /* of impl.scratch_bytes(); contents undefined */
-    void *stream;  /* cudaStream_t; NULL on the CPU */
+    void *
+        scratch; /* of impl.scratch_bytes(), 256-byte aligned; zeros before the first call, then as calls leave it */
+    const struct gpu_facts *gpu; /* NULL on the CPU */
+    void *stream;                /* cudaStream_t; NULL on the CPU */
 };
 
 /* 0, or the device's error code. Never allocates. */
@@ -125,6 +135,7 @@ extern const char *const layout_names[LAYOUT_COUNT]; /* "flat" "nn" "nt" "tn" "n
 
 /* Tables of rows, ending at NULL. The build picks the files behind them. */
 extern const struct impl *const cpu_kernels[], *const vendor_cpu_kernels[];
+extern const struct impl *const cuda_kernels[], *const vendor_cuda_kernels[];
 
 /* Whether an implementation is a vendor library's, by its name; for rows of any build and machine. */
 bool impl_is_vendor(const char *impl);
@@ -137,8 +148,10 @@ int layout_find(const char *name);
 /* Why the catalogue has no such op in this dtype, as a sentence; NULL when it has. */
 const char *op_refuses_dtype(const struct op *op, enum dtype t);
 
-/* Why no row of the CPU's tables, refusing or not, implements an op in a dtype that the op has; NULL when one does. */
-const char *cpu_refuses_dtype(const struct op *op, enum dtype t);
+/* Why no row of these tables, refusing or not, implements an op in a dtype that the op has; NULL when one does. */
+const char *tables_refuse_dtype(const struct impl *const *kernels,
+                                const struct impl *const *vendors, const struct op *op,
+                                enum dtype t);
 
 int op_operand_count(const struct op *op);
 enum dtype operand_dtype(const struct operand *o, enum dtype t); /* what the operand is stored in */
@@ -166,8 +179,8 @@ double op_footprint(const struct op *op, enum dtype t, struct shape s);
 /* Why no implementation can run this shape in this dtype (size overflow, nvfp4 block limits), or NULL. */
 const char *op_refuses_shape(const struct op *op, enum dtype t, const struct args *a);
 
-/* Default shapes of an op. effort 0: smoke, 1: default, 2: full. Ends at m == 0. */
-const struct shape *sweep_shapes(enum sweep s, int effort);
+/* Default shapes of an op, on a CPU or a GPU. effort 0: smoke, 1: default, 2: full. Ends at m == 0. */
+const struct shape *sweep_shapes(enum sweep s, int effort, bool gpu);
 /* Small odd shapes that reach every edge path, for verification only. Ends at m == 0. */
 const struct shape *check_shapes(enum sweep s);
 

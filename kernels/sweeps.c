@@ -1,5 +1,5 @@
-/* sweeps.c - problem sizes. Fixed, not fitted to the machine, so that runs of different machines compare.
- * Smoke and default sizes are multiples of 16: every dtype runs them. Odd ones are for verification. */
+/* sweeps.c - problem sizes. Fixed, not fitted to the machine, so that runs of different machines compare: one set for
+ * CPUs, one for GPUs, whose rates ask for larger problems. Smoke and default sizes are multiples of 16: every dtype runs them. Odd ones are for verification. */
 #include "catalogue.h"
 
 #define VECTOR(n) \
@@ -68,7 +68,79 @@ static const struct shape batches_full[] = {
  * there are several for each of 64 threads. */
 static const struct shape chains_all[] = {{1, 1, 3 << 14, 1 << 10}, END};
 
-const struct shape *sweep_shapes(enum sweep s, int effort) {
+/* GPUs. 2^24 fp32 lie in a level-2 cache of 96 MiB or more, 2^28 in DRAM (1 GiB an array). */
+static const struct shape gpu_vectors_smoke[] = {VECTOR(1 << 20), VECTOR(1 << 28), END};
+static const struct shape gpu_vectors_default[] = {VECTOR(1 << 16), VECTOR(1 << 20),
+                                                   VECTOR(1 << 24), VECTOR(1 << 28), END};
+static const struct shape gpu_vectors_full[] = {VECTOR(1 << 12),
+                                                VECTOR(1 << 14),
+                                                VECTOR(1 << 16),
+                                                VECTOR(1 << 18),
+                                                VECTOR(1 << 20),
+                                                VECTOR(1 << 22),
+                                                VECTOR(1 << 24),
+                                                VECTOR(1 << 26),
+                                                VECTOR(1 << 28),
+                                                VECTOR(1 << 30),
+                                                END};
+static const struct shape gpu_squares_smoke[] = {MATRIX(8192, 8192), END};
+static const struct shape gpu_squares_default[] = {MATRIX(1024, 1024), MATRIX(4096, 4096),
+                                                   MATRIX(16384, 16384), END};
+static const struct shape gpu_rows_smoke[] = {MATRIX(65536, 1024), END};
+static const struct shape gpu_rows_default[] = {MATRIX(4096, 1024), MATRIX(262144, 1024),
+                                                MATRIX(16384, 8192), END};
+static const struct shape gpu_rows_full[] = {MATRIX(4096, 1024),
+                                             MATRIX(1048576, 256),
+                                             MATRIX(262144, 1024),
+                                             MATRIX(16384, 8192),
+                                             MATRIX(8192, 32768),
+                                             MATRIX(2048, 131072),
+                                             END};
+static const struct shape gpu_matrices_smoke[] = {MATRIX(8192, 8192), END};
+static const struct shape gpu_matrices_default[] = {MATRIX(1024, 1024), MATRIX(4096, 4096),
+                                                    MATRIX(16384, 16384), END};
+static const struct shape gpu_matrices_full[] = {MATRIX(1024, 1024),   MATRIX(4096, 4096),
+                                                 MATRIX(16384, 16384), MATRIX(64, 65536),
+                                                 MATRIX(65536, 1024),  END};
+static const struct shape gpu_cubes_smoke[] = {CUBE(1024, 1024, 1024), CUBE(4096, 4096, 4096), END};
+static const struct shape gpu_cubes_default[] = {CUBE(256, 256, 256),
+                                                 CUBE(512, 512, 512),
+                                                 CUBE(1024, 1024, 1024),
+                                                 CUBE(2048, 2048, 2048),
+                                                 CUBE(4096, 4096, 4096),
+                                                 CUBE(8192, 8192, 8192),
+                                                 END};
+static const struct shape gpu_cubes_full[] = {CUBE(128, 128, 128),    CUBE(256, 256, 256),
+                                              CUBE(512, 512, 512),    CUBE(1024, 1024, 1024),
+                                              CUBE(2048, 2048, 2048), CUBE(4096, 4096, 4096),
+                                              CUBE(8192, 8192, 8192), CUBE(16384, 16384, 16384),
+                                              CUBE(16, 8192, 8192),   CUBE(64, 8192, 8192),
+                                              CUBE(8192, 64, 8192),   CUBE(4096, 4096, 256),
+                                              CUBE(1008, 48, 512),    END};
+static const struct shape gpu_batches_default[] = {
+    {256, 64, 64, 64}, {64, 512, 512, 64}, {32, 1024, 1024, 128}, END};
+static const struct shape gpu_batches_full[] = {{1024, 32, 32, 32},
+                                                {256, 64, 64, 64},
+                                                {64, 512, 512, 64},
+                                                {64, 512, 64, 512},
+                                                {32, 1024, 1024, 128},
+                                                {16, 2048, 2048, 2048},
+                                                END};
+
+/* Two dozen waves of blocks on the largest chips, so that the last one counts little. */
+static const struct shape gpu_chains_all[] = {{1, 1, 3 << 24, 1 << 13}, END};
+
+const struct shape *sweep_shapes(enum sweep s, int effort, bool gpu) {
+    static const struct shape *const gpu_table[][3] = {
+        [SWEEP_vectors] = {gpu_vectors_smoke, gpu_vectors_default, gpu_vectors_full},
+        [SWEEP_squares] = {gpu_squares_smoke, gpu_squares_default, gpu_squares_default},
+        [SWEEP_rows] = {gpu_rows_smoke, gpu_rows_default, gpu_rows_full},
+        [SWEEP_matrices] = {gpu_matrices_smoke, gpu_matrices_default, gpu_matrices_full},
+        [SWEEP_cubes] = {gpu_cubes_smoke, gpu_cubes_default, gpu_cubes_full},
+        [SWEEP_batches] = {batches_smoke, gpu_batches_default, gpu_batches_full},
+        [SWEEP_chains] = {gpu_chains_all, gpu_chains_all, gpu_chains_all},
+    };
+    if (gpu) return gpu_table[s][effort];
     static const struct shape *const table[][3] = {
         [SWEEP_vectors] = {vectors_smoke, vectors_default, vectors_full},
         [SWEEP_squares] = {squares_smoke, squares_default, squares_full},

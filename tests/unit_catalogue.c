@@ -143,12 +143,12 @@ static void test_well_formed(void) {
 static void test_shapes(void) {
     for (int i = 0; i < OP_COUNT; i++) {
         const enum sweep sweep = ops[i].sweep;
-        for (int effort = 0; effort < 3; effort++) {
-            const struct shape *s = sweep_shapes(sweep, effort);
+        for (int effort = 0; effort < 6; effort++) {
+            const struct shape *s = sweep_shapes(sweep, effort % 3, effort >= 3);
             CHECK(s->m > 0, "%s has no shape at effort %d", ops[i].name, effort);
             for (; s->m; s++) {
                 CHECK(s->b > 0 && s->m > 0 && s->n > 0 && s->k > 0, "%s", ops[i].name);
-                for (int t = 0; t < DTYPE_COUNT && effort < 2; t++) {
+                for (int t = 0; t < DTYPE_COUNT && effort % 3 < 2; t++) {
                     if (op_refuses_dtype(&ops[i], (enum dtype)t)) continue;
                     struct args a = {.s = *s};
                     const char *reason = op_refuses_shape(&ops[i], (enum dtype)t, &a);
@@ -202,6 +202,10 @@ static void test_refusals(void) {
 }
 
 /* ---- dtypes without a kernel: each has a reason, and not another's ---- */
+
+static const char *cpu_refuses_dtype(const struct op *op, enum dtype t) {
+    return tables_refuse_dtype(cpu_kernels, vendor_cpu_kernels, op, t);
+}
 
 static int rows_of(enum op_id op, enum dtype t) {
     int count = 0;

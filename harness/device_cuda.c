@@ -1,0 +1,339 @@
+/* device_cuda.c - an NVIDIA GPU through the CUDA runtime, in plain C; only kernels need nvcc. CUDA 12 and 13.
+ *
+ * A sample is `reps` calls between two events. Calls shorter than a launch takes are put into a CUDA graph, recorded
+ * once a trial, so that the gaps between them are the hardware's. Cold calls rotate through sets of operands. */
+#include "devices.h"
+#include "specs.h"
+
+#include "../kernels/cuda/clock.h"
+
+#include <cuda_runtime_api.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAPH_CALLS = 256, GRAPH_MOST = 4096 };
+static const double short_call_s = 20e-6, clock_s = 200e-6;
+
+/* Recorded calls: run on a[0], a[1] ... a[sets - 1], a[0] ... `calls` times, a multiple of sets. */
+struct graph {
+    kernel_fn *run;
+    const struct args *a;
+    int sets, calls;
+    cudaGraphExec_t exec;
+};
+
+struct cuda_state {
+    struct gpu_info info;
+    bool is_open;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    uint64_t *clock; /* device memory of cuda_clock_start() */
+    struct graph graph;
+    kernel_fn *last_run; /* what took last_call_s the last time */
+    const struct args *last_args;
+    double last_call_s;
+};
+
+static struct cuda_state *state_of(struct device *d) { return d->state; }
+
+/* Says what failed; 0 or the error. */
+static int check(cudaError_t e, const char *call) {
+    if (e != cudaSuccess)
+        fprintf(stderr, "roofline: %s: %s (%s)\n", call, cudaGetErrorString(e),
+                cudaGetErrorName(e));
+    return (int)e;
+}
+#define CHECK(call)                              \
+    do {                                         \
+        const int error_ = check((call), #call); \
+        if (error_) return error_;               \
+    } while (0)
+
+/* ---- which ---- */
+
+static int attribute(enum cudaDeviceAttr what, int index) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, what, index) == cudaSuccess ? value : 0;
+}
+
+static void format_uuid(const cudaUUID_t *u, bool mig, char text[DEVICE_TEXT]) {
+    const unsigned char *b = (const unsigned char *)u->bytes;
+    snprintf(text, DEVICE_TEXT,
+             "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             mig ? "MIG" : "GPU", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+             b[11], b[12], b[13], b[14], b[15]);
+}
+
+static int describe(int index, struct gpu_info *g) {
+    struct cudaDeviceProp p;
+    const cudaError_t e = cudaGetDeviceProperties(&p, index);
+    if (e != cudaSuccess) return (int)e;
+    *g = (struct gpu_info){.index = index, .memory_bytes = (int64_t)p.totalGlobalMem};
+    snprintf(g->name, sizeof g->name, "%.*s", (int)sizeof g->name - 1, p.name);
+    g->mig = strstr(p.name, " MIG ") != NULL; /* "NVIDIA A100-SXM4-40GB MIG 3g.20gb" */
+    g->emulated = strncmp(p.name, "emu:", 4) == 0;
+    format_uuid(&p.uuid, g->mig, g->uuid);
+    if (cudaDeviceGetPCIBusId(g->pci_bus_id, sizeof g->pci_bus_id, index) != cudaSuccess)
+        g->pci_bus_id[0] = '\0';
+    g->facts = (struct gpu_facts){
+        .cc = 10 * p.major + p.minor,
+        .sms = p.multiProcessorCount,
+        .smem_block_bytes = (int)p.sharedMemPerBlockOptin,
+        .l2_bytes = p.l2CacheSize,
+    };
+    const int clock_khz = attribute(cudaDevAttrClockRate, index),
+              memory_khz = attribute(cudaDevAttrMemoryClockRate, index);
+    g->boost_ghz = clock_khz > 0 ? clock_khz * 1e-6 : NAN;
+    g->memory_ghz = memory_khz > 0 ? memory_khz * 1e-6 : NAN;
+    g->bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
+    g->ecc = attribute(cudaDevAttrEccEnabled, index) != 0;
+    cudaDriverGetVersion(&g->driver_version);
+    cudaRuntimeGetVersion(&g->runtime_version);
+    return 0;
+}
+
+void device_cuda_list(struct gpus *out) {
+    int count = 0;
+    memset(out, 0, sizeof *out);
+    const cudaError_t e = cudaGetDeviceCount(&count);
+    if (e != cudaSuccess || count == 0) {
+        const char *text = e == cudaErrorInsufficientDriver
+                               ? "no NVIDIA driver, or one older than this program's CUDA"
+                           : e == cudaErrorNoDevice || e == cudaSuccess ? "the driver shows no GPU"
+                                                                        : cudaGetErrorString(e);
+        snprintf(out->why_none, sizeof out->why_none, "%s", text);
+        cudaGetLastError();
+        return;
+    }
+    for (int i = 0; i < count && out->count < MAX_GPUS; i++)
+        if (describe(i, &out->gpu[out->count]) == 0) out->count++;
+    if (out->count == 0)
+        snprintf(out->why_none, sizeof out->why_none, "the driver does not describe its GPUs");
+}
+
+/* ---- open and close ---- */
+
+static void drop_graph(struct cuda_state *s) {
+    if (s->graph.exec) cudaGraphExecDestroy(s->graph.exec);
+    s->graph = (struct graph){0};
+}
+
+static int open_it(struct device *d) {
+    struct cuda_state *s = state_of(d);
+    CHECK(cudaSetDevice(s->info.index));
+    CHECK(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&s->begin));
+    CHECK(cudaEventCreate(&s->end));
+    CHECK(cudaMalloc((void **)&s->clock, 3 * sizeof *s->clock));
+    d->stream = s->stream;
+    s->is_open = true;
+    return 0;
+}
+
+static int cuda_open(struct device *d) { return open_it(d) ? -1 : 0; }
+
+static void cuda_close(struct device *d) {
+    struct cuda_state *s = state_of(d);
+    if (s->is_open) {
+        drop_graph(s);
+        cudaFree(s->clock);
+        cudaEventDestroy(s->begin);
+        cudaEventDestroy(s->end);
+        cudaStreamDestroy(s->stream);
+    }
+    free(s);
+    d->state = NULL;
+}
+
+static int cuda_set_threads(struct device *d, int threads) {
+    (void)d;
+    return threads == 1 ? 0 : -1;
+}
+
+/* ---- memory ---- */
+
+static void *cuda_alloc(struct device *d, size_t bytes) {
+    void *p = NULL;
+    (void)d;
+    if (cudaMalloc(&p, bytes) == cudaSuccess) return p;
+    cudaGetLastError(); /* out of memory is an answer, not a fault */
+    return NULL;
+}
+
+static void cuda_release(struct device *d, void *p, size_t bytes) {
+    (void)bytes;
+    drop_graph(state_of(d)); /* it may use p */
+    cudaFree(p);
+}
+
+static int move(struct device *d, void *dst, const void *src, size_t bytes,
+                enum cudaMemcpyKind kind) {
+    struct cuda_state *s = state_of(d);
+    CHECK(cudaMemcpyAsync(dst, src, bytes, kind, s->stream));
+    CHECK(cudaStreamSynchronize(s->stream));
+    return 0;
+}
+
+static int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes) {
+    return move(d, dst, src, bytes, cudaMemcpyHostToDevice);
+}
+
+static int cuda_download(struct device *d, void *dst, const void *src, size_t bytes) {
+    return move(d, dst, src, bytes, cudaMemcpyDeviceToHost);
+}
+
+/* ---- time ---- */
+
+/* Records `calls` calls; 0, the kernel's code, or an error of the runtime. */
+static int record(struct cuda_state *s, kernel_fn *run, const struct args *a, int sets, int calls) {
+    cudaGraph_t graph = NULL;
+    int error = 0;
+    drop_graph(s);
+    CHECK(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < calls && !error; i++) error = run(&a[i % sets]);
+    const cudaError_t ended = cudaStreamEndCapture(s->stream, &graph);
+    if (!error) error = check(ended, "cudaStreamEndCapture");
+    if (!error)
+        error = check(cudaGraphInstantiate(&s->graph.exec, graph, 0), "cudaGraphInstantiate");
+    if (graph) cudaGraphDestroy(graph);
+    if (error) {
+        s->graph.exec = NULL;
+        return error;
+    }
+    s->graph = (struct graph){run, a, sets, calls, s->graph.exec};
+    return 0;
+}
+
+/* Calls a graph of these should have; 0: launch them one by one. */
+static int graph_calls(const struct cuda_state *s, kernel_fn *run, const struct args *a, int sets,
+                       int64_t reps) {
+    const bool known = run == s->last_run && a == s->last_args;
+    const int calls = (GRAPH_CALLS + sets - 1) / sets * sets;
+    return known && s->last_call_s < short_call_s && reps >= 2 * (int64_t)calls &&
+                   calls <= GRAPH_MOST
+               ? calls
+               : 0;
+}
+
+static int cuda_time(struct device *d, kernel_fn *run, const struct args *a, int sets,
+                     int64_t first, int64_t reps, double *seconds, bool *disturbed) {
+    struct cuda_state *s = state_of(d);
+    struct graph *g = &s->graph;
+    const int calls = graph_calls(s, run, a, sets, reps);
+    int64_t done = 0;
+    float ms;
+    *disturbed = false;
+    if (calls && !(g->exec && g->run == run && g->a == a && g->sets == sets && g->calls == calls)) {
+        const int error = record(s, run, a, sets, calls);
+        if (error) return error;
+        CHECK(cudaGraphLaunch(g->exec, s->stream)); /* the first launch uploads it */
+    }
+    CHECK(cudaEventRecord(s->begin, s->stream));
+    if (calls) {
+        for (; done < reps; done += calls) CHECK(cudaGraphLaunch(g->exec, s->stream));
+    } else {
+        int set = (int)(first % sets);
+        for (; done < reps; done++) {
+            const int error = run(&a[set]);
+            if (error) return error;
+            if (++set == sets) set = 0;
+        }
+    }
+    CHECK(cudaEventRecord(s->end, s->stream));
+    CHECK(cudaEventSynchronize(s->end));
+    CHECK(cudaEventElapsedTime(&ms, s->begin, s->end));
+    s->last_run = run;
+    s->last_args = a;
+    s->last_call_s = 1e-3 * (double)ms / (double)done;
+    *seconds = s->last_call_s * (double)reps;
+    return 0;
+}
+
+static int cuda_time_copies(struct device *d, kernel_fn *run, const struct args *a, int copies,
+                            int64_t reps, double *seconds, bool *disturbed) {
+    (void)copies;
+    return cuda_time(d, run, a, 1, 0, reps, seconds, disturbed);
+}
+
+static struct placement cuda_placement(struct device *d) {
+    (void)d;
+    return (struct placement){NAN, ""};
+}
+
+/* ---- what can be read ---- */
+
+static double measured_clock_ghz(struct cuda_state *s) {
+    uint64_t words[3] = {0};
+    if (!s->is_open || cuda_clock_start(s->clock, clock_s, s->stream) != 0 ||
+        cudaMemcpyAsync(words, s->clock, sizeof words, cudaMemcpyDeviceToHost, s->stream) !=
+            cudaSuccess ||
+        cudaStreamSynchronize(s->stream) != cudaSuccess || words[1] == 0)
+        return NAN;
+    return (double)words[0] / (double)words[1];
+}
+
+static struct conditions cuda_conditions(struct device *d) {
+    return (struct conditions){measured_clock_ghz(state_of(d)), NAN, NAN};
+}
+
+static double cuda_flops_per_cycle(struct device *d, enum dtype t, int threads) {
+    (void)threads;
+    return d->gpu->sms * spec_flops_per_cycle_sm(d->gpu->cc, t);
+}
+
+static bool cuda_alive(struct device *d) {
+    cudaGetLastError(); /* a bad launch is forgotten; a poisoned context fails again below */
+    return cudaStreamSynchronize(state_of(d)->stream) == cudaSuccess;
+}
+
+static const char *cuda_error_text(int error) { return cudaGetErrorName((cudaError_t)error); }
+
+void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
+    struct cuda_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        perror("roofline");
+        abort();
+    }
+    s->info = *gpu;
+    *d = (struct device){
+        .max_threads = 1,
+        .cores = 1,
+        .emulated = gpu->emulated,
+        .kernels = cuda_kernels,
+        .vendor_kernels = vendor_cuda_kernels,
+        .gpu = &s->info.facts,
+        .spec_gbyte_s = NAN,
+        .state = s,
+        .open = cuda_open,
+        .close = cuda_close,
+        .set_threads = cuda_set_threads,
+        .alloc = cuda_alloc,
+        .release = cuda_release,
+        .upload = cuda_upload,
+        .download = cuda_download,
+        .time = cuda_time,
+        .time_copies = cuda_time_copies,
+        .placement = cuda_placement,
+        .conditions = cuda_conditions,
+        .flops_per_cycle = cuda_flops_per_cycle,
+        .alive = cuda_alive,
+        .error_text = cuda_error_text,
+        .levels = 2,
+    };
+    if (gpu->emulated) {
+        snprintf(d->name, sizeof d->name, "%.15s", gpu->name);
+        snprintf(d->slug, sizeof d->slug, "emulated-%.40s", gpu->name + 4);
+    } else {
+        snprintf(d->name, sizeof d->name, "cuda:%d", gpu->index);
+        device_make_slug(d->slug, sizeof d->slug, gpu->name);
+    }
+    snprintf(d->model, sizeof d->model, "%s", gpu->name);
+    d->level[0] = (struct level){.name = "L2", .bytes = gpu->facts.l2_bytes, .shared_by = 1};
+    d->level[1] = (struct level){.name = "DRAM", .bytes = gpu->memory_bytes, .shared_by = 1};
+    const struct gpu_spec *spec = spec_gpu(gpu->name);
+    for (int t = 0; t < DTYPE_COUNT; t++) d->spec_gflop_s[t] = spec ? spec->gflop_s[t] : NAN;
+    if (spec) d->spec_gbyte_s = spec->gbyte_s;
+}

@@ -1,0 +1,217 @@
+/* ptx.cuh - every inline-PTX wrapper of the CUDA kernels, one instruction each; and what replaces CUDA keywords that
+ * a plain C++ compiler lacks. All pointers to shared memory are generic ones.
+ *
+ * Two bodies, one interface: under nvcc the PTX below; under g++ or clang++ (tests/emulation, found by its include path)
+ * the same names run on the CPU, a fiber a CUDA thread. Kernels contain no asm, no __shared__ and no <<< >>>.
+ * Source: PTX ISA 9.0. */
+#ifndef PTX_CUH
+#define PTX_CUH
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __CUDACC__
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp4.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#define DEV __device__ __forceinline__
+/* In place of __shared__: SMEM(float, As, [16][64]). */
+#define SMEM(T, name, dims) __shared__ T name dims
+#define SMEM_ALIGNED(alignment, T, name, dims) \
+    __shared__ __align__(alignment)            \
+    T name dims
+/* T *name = the dynamic shared memory of the launch. The alignment is part of the symbol: one symbol for all would give
+ * every kernel the strictest of them. */
+#define DYN_SMEM(alignment, T, name)            \
+    extern __shared__ __align__(alignment)      \
+    unsigned char dynamic_shared_##alignment[]; \
+    T *name = reinterpret_cast<T *>(dynamic_shared_##alignment)
+
+namespace gpu {
+
+DEV uint32_t smem_u32(const void *p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// ---- cp.async (sm_80+) ----------------------------------------------------------------
+DEV void cp_async16(void *smem, const void *gmem,
+                    int src_bytes = 16) { // src_bytes < 16: zero fill
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(smem_u32(smem)), "l"(gmem),
+                 "r"(src_bytes)
+                 : "memory");
+}
+DEV void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int KEEP> DEV void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(KEEP) : "memory");
+}
+// ---- ldmatrix (sm_75+) ------------------------------------------------------------------
+DEV void ldmatrix_x4(uint32_t (&r)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(smem_u32(row))
+                 : "memory");
+}
+DEV void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(smem_u32(row))
+                 : "memory");
+}
+// ---- mma.sync -----------------------------------------------------------------------------
+#define GPU_MMA_16x8(ptx, NB)                                     \
+    asm volatile(ptx                                              \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+DEV void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    GPU_MMA_16x8(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};",
+        2);
+}
+DEV void mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    GPU_MMA_16x8(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};",
+        2);
+}
+DEV void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    GPU_MMA_16x8(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};",
+        2);
+}
+DEV void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4],
+                           const uint32_t (&b)[2]) { // sm_89+
+#if __CUDA_ARCH__ >= 890
+    GPU_MMA_16x8(
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};",
+        2);
+#else
+    __trap();
+#endif
+}
+DEV void mma_m16n8k32_e5m2(float (&d)[4], const uint32_t (&a)[4],
+                           const uint32_t (&b)[2]) { // sm_89+
+#if __CUDA_ARCH__ >= 890
+    GPU_MMA_16x8(
+        "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};",
+        2);
+#else
+    __trap();
+#endif
+}
+DEV void mma_m8n8k4_f64(double (&d)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
+}
+// ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
+DEV void mbar_init(uint64_t *bar, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_u32(bar)), "r"(count)
+                 : "memory");
+}
+DEV void mbar_fence_init() { // make inits visible to the async proxy and the cluster
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+DEV void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+DEV void mbar_arrive_expect_tx(uint64_t *bar, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(smem_u32(bar)),
+                 "r"(bytes)
+                 : "memory");
+}
+DEV void mbar_arrive(uint64_t *bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(smem_u32(bar)) : "memory");
+}
+DEV void mbar_arrive_cluster(uint64_t *bar,
+                             uint32_t cta) { // arrive on the same barrier of another CTA
+    asm volatile(
+        "{ .reg .b32 ra; mapa.shared::cluster.u32 ra, %0, %1; "
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [ra]; }" ::"r"(smem_u32(bar)),
+        "r"(cta)
+        : "memory");
+}
+DEV void mbar_wait(uint64_t *bar, uint32_t parity) {
+    asm volatile(
+        "{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra "
+        "DONE_%=; bra WAIT_%=; DONE_%=: }" ::"r"(smem_u32(bar)),
+        "r"(parity)
+        : "memory");
+}
+DEV void tma_load_2d(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%3,%4}], [%2];" ::"r"(smem_u32(smem)),
+        "l"(map), "r"(smem_u32(bar)), "r"(c0), "r"(c1)
+        : "memory");
+}
+DEV void tma_load_2d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1,
+                               uint16_t mask) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+                 "multicast::cluster [%0], [%1, {%3,%4}], [%2], %5;" ::"r"(smem_u32(smem)),
+                 "l"(map), "r"(smem_u32(bar)), "r"(c0), "r"(c1), "h"(mask)
+                 : "memory");
+}
+DEV uint32_t cluster_rank() {
+    uint32_t r;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+    return r;
+}
+DEV void cluster_sync() {
+    asm volatile(
+        "barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+            : "memory");
+}
+template <int R> DEV void setmaxnreg_inc() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(R));
+}
+template <int R> DEV void setmaxnreg_dec() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(R));
+}
+// ---- wgmma (sm_90a) ---------------------------------------------------------------------------
+// K-major operand, 128-byte swizzle: rows of 128 bytes, 8-row groups 1024 bytes apart (SBO), LBO
+// unused.
+DEV uint64_t wgmma_desc_k128(const void *smem) {
+    return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(1) << 16 |
+           uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
+}
+DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int KEEP> DEV void wgmma_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(KEEP) : "memory");
+}
+DEV void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t da, uint64_t db, int scale_d) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.b32 p, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%"
+        "24,%25,%26,%27,%28,%29,%30,%31}, %32, %33, p, 1, 1, 0, 0; }"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+          "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+          "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+          "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+        : "l"(da), "l"(db), "r"(scale_d));
+}
+// ---- named barrier ------------------------------------------------------------------------------
+DEV void bar_sync(int id, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// ---- clocks ---------------------------------------------------------------------------------------
+DEV uint64_t clock_cycles() { /* of this multiprocessor */
+    uint64_t t;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
+    return t;
+}
+DEV uint64_t clock_ns() { /* of the whole GPU; steps of 32 ns to 1 us by model */
+    uint64_t t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
+    return t;
+}
+} // namespace gpu
+#else
+#include "emulated_ptx.h"
+#endif
+#endif

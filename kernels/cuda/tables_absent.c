@@ -1,0 +1,5 @@
+/* tables_absent.c - a build without CUDA. */
+#include "../catalogue.h"
+
+const struct impl *const cuda_kernels[] = {NULL};
+const struct impl *const vendor_cuda_kernels[] = {NULL};
