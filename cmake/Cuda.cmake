@@ -49,6 +49,7 @@ set(CMAKE_CUDA_ARCHITECTURES OFF) # given below: older CMakes do not know them a
 if(NOT CMAKE_CUDA_COMPILER AND ROOFLINE_NVCC)
   set(CMAKE_CUDA_COMPILER ${ROOFLINE_NVCC})
 endif()
+enable_language(CXX)
 enable_language(CUDA)
 find_package(CUDAToolkit 12 REQUIRED)
 set(CMAKE_CUDA_STANDARD 17)
