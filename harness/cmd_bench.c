@@ -283,7 +283,7 @@ int cmd_bench(int argc, char **argv) {
 
     int status = STATUS_ERROR;
     if (device_pick(o.device, &device)) return STATUS_ERROR;
-    o.selection.vendors = vendors_ask();
+    o.selection.vendors = vendors_ask(device.vendors);
     if (plan_build(&device, &o.selection, &plan) || read_ceilings(&o, &device, &ceilings))
         goto done;
     if (ceilings.count) o.settings.ceilings = &ceilings;

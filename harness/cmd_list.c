@@ -40,7 +40,7 @@ static struct device device; /* whose rows are listed */
 /* Calls visit for every row of an op and dtype, ours first. */
 static void each_impl(enum op_id op, enum dtype t, void (*visit)(const struct impl *, void *),
                       void *context) {
-    const struct impl *const *const groups[] = {device.kernels, device.vendor_kernels};
+    const struct impl *const *const groups[] = {device.kernels, device.vendors->kernels};
     for (int g = 0; g < 2; g++)
         for (const struct impl *const *table = groups[g]; *table; table++)
             for (const struct impl *row = *table; row->run; row++)
@@ -62,7 +62,7 @@ static const char *refusal(const struct impl *row) {
 }
 
 static const char *no_row(enum op_id op, enum dtype t) {
-    return tables_refuse_dtype(device.kernels, device.vendor_kernels, &ops[op], t);
+    return tables_refuse_dtype(device.kernels, device.vendors->kernels, &ops[op], t);
 }
 
 /* ---- table ---- */
@@ -215,7 +215,7 @@ int cmd_list(int argc, char **argv) {
         return STATUS_OK;
     }
     if (device_pick(on, &device)) return STATUS_ERROR;
-    if (!device.gpu) vendor_open();
+    device.vendors->open();
     if (format != TABLE) {
         print_records(only, format);
         return STATUS_OK;

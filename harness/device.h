@@ -2,6 +2,7 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 #include "../kernels/catalogue.h"
+#include "../kernels/vendor/vendor.h"
 
 enum { MAX_LEVELS = 4 };
 
@@ -37,8 +38,8 @@ struct device {
     bool own_cores_seen; /* by placement(): the threads had a core each at least once */
     bool host_visible;   /* the host may read buffers directly */
     bool emulated;       /* no hardware: results count, times do not */
-    const struct impl *const *kernels,
-        *const *vendor_kernels;  /* tables of rows that it runs, ending at NULL */
+    const struct impl *const *kernels; /* tables of our rows for it, ending at NULL */
+    const struct vendor_set *vendors;  /* libraries for it, with their rows */
     const struct gpu_facts *gpu; /* NULL on the CPU */
     double spec_gflop_s[DTYPE_COUNT], spec_gbyte_s; /* published dense peaks; NaN when unknown */
     void *stream;
@@ -49,6 +50,7 @@ struct device {
     int (*set_threads)(struct device *d, int threads); /* 0, or -1: threads could not be placed */
     void *(*alloc)(struct device *d, size_t bytes);    /* NULL when it does not fit */
     void (*release)(struct device *d, void *p, size_t bytes); /* p may be NULL */
+    int (*clear)(struct device *d, void *p, size_t bytes); /* to zeros; NULL: alloc() does */
     int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     int (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     /* Calls run on a[first % sets], a[(first + 1) % sets] ... reps times in a row; *seconds is for all of them.

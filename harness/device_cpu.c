@@ -286,7 +286,7 @@ void device_cpu_init(struct device *d) {
         .host_moves_threads = s->facts.virtual_machine,
         .host_visible = true,
         .kernels = cpu_kernels,
-        .vendor_kernels = vendor_cpu_kernels,
+        .vendors = &cpu_vendors,
         .spec_gbyte_s = NAN,
         .state = s,
         .open = cpu_open,

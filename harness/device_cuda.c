@@ -177,6 +177,12 @@ static int move(struct device *d, void *dst, const void *src, size_t bytes,
     return 0;
 }
 
+static int cuda_clear(struct device *d, void *p, size_t bytes) {
+    struct cuda_state *s = state_of(d);
+    CHECK(cudaMemsetAsync(p, 0, bytes, s->stream));
+    return 0;
+}
+
 static int cuda_upload(struct device *d, void *dst, const void *src, size_t bytes) {
     return move(d, dst, src, bytes, cudaMemcpyHostToDevice);
 }
@@ -291,6 +297,11 @@ static bool cuda_alive(struct device *d) {
 
 static const char *cuda_error_text(int error) { return cudaGetErrorName((cudaError_t)error); }
 
+const struct gpu_info *device_cuda_info(const struct device *d) {
+    const struct cuda_state *s = d->state;
+    return &s->info;
+}
+
 void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
     struct cuda_state *s = calloc(1, sizeof *s);
     if (!s) {
@@ -303,7 +314,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .cores = 1,
         .emulated = gpu->emulated,
         .kernels = cuda_kernels,
-        .vendor_kernels = vendor_cuda_kernels,
+        .vendors = &cuda_vendors,
         .gpu = &s->info.facts,
         .spec_gbyte_s = NAN,
         .state = s,
@@ -312,6 +323,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .set_threads = cuda_set_threads,
         .alloc = cuda_alloc,
         .release = cuda_release,
+        .clear = cuda_clear,
         .upload = cuda_upload,
         .download = cuda_download,
         .time = cuda_time,

@@ -15,3 +15,8 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
     (void)d, (void)gpu;
     abort(); /* there is no gpu_info to call it with */
 }
+
+const struct gpu_info *device_cuda_info(const struct device *d) {
+    (void)d;
+    abort();
+}

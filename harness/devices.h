@@ -39,4 +39,7 @@ void device_cuda_list(struct gpus *out);
 
 /* Facts only: the driver is not touched before open(). */
 void device_cuda_init(struct device *d, const struct gpu_info *gpu);
+
+/* What a device of device_cuda_init() was made from. */
+const struct gpu_info *device_cuda_info(const struct device *d);
 #endif

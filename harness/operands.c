@@ -48,10 +48,7 @@ int operands_make(struct operands *o, struct device *d, const struct impl *impl,
     if (impl->scratch_bytes && (o->scratch_bytes = impl->scratch_bytes(problem)) > 0) {
         o->scratch = d->alloc(d, o->scratch_bytes);
         if (!o->scratch) return -1;
-        void *zeros = calloc(1, o->scratch_bytes);
-        const int error = zeros ? d->upload(d, o->scratch, zeros, o->scratch_bytes) : -1;
-        free(zeros);
-        if (error) return -1;
+        if (d->clear && d->clear(d, o->scratch, o->scratch_bytes)) return -1;
         for (int s = 0; s < sets; s++) o->args[s].scratch = o->scratch;
     }
     for (int s = 0; s < sets; s++) o->args[s].stream = d->stream;

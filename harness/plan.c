@@ -53,7 +53,7 @@ static const char *layout_name(int i) { return layout_names[i]; }
 
 /* Every item of a list must match the name of one of the device's rows. */
 static int check_impl(const struct device *d, const char *item) {
-    const struct impl *const *const groups[] = {d->kernels, d->vendor_kernels};
+    const struct impl *const *const groups[] = {d->kernels, d->vendors->kernels};
     for (int g = 0; g < 2; g++)
         for (const struct impl *const *table = groups[g]; *table; table++)
             for (const struct impl *row = *table; row->run; row++)
@@ -163,7 +163,7 @@ static void add_impls(struct plan *p, const struct device *d, const struct selec
                       enum op_id op, enum dtype dtype, struct trial t) {
     const struct impl *best = NULL, *row;
     const char *list = s->impl ? s->impl : s->check ? "all" : "best,vendor";
-    const struct impl *const *const groups[] = {d->kernels, d->vendor_kernels};
+    const struct impl *const *const groups[] = {d->kernels, d->vendors->kernels};
     for (const struct impl *const *table = d->kernels; *table; table++)
         for (row = *table; row->run; row++)
             if (row->op == op && row->dtype == dtype && accepts(row, &t.problem)) best = row;
@@ -291,7 +291,7 @@ static void complain_of_nothing(const struct device *d, const struct selection *
     const char *reason =
         op >= 0 && dtype >= 0 ? op_refuses_dtype(&ops[op], (enum dtype)dtype) : NULL;
     if (!reason && op >= 0 && dtype >= 0)
-        reason = tables_refuse_dtype(d->kernels, d->vendor_kernels, &ops[op], (enum dtype)dtype);
+        reason = tables_refuse_dtype(d->kernels, d->vendors->kernels, &ops[op], (enum dtype)dtype);
     if (reason)
         fprintf(stderr, "roofline: %s has no %s: %s\n", s->op, s->dtype, reason);
     else

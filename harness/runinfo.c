@@ -60,7 +60,7 @@ static void read_choice(const char *path, char text[128]) {
 }
 
 void run_info_print(FILE *f, struct device *d, int argc, char **argv) {
-    const struct vendors vendors = vendors_ask();
+    const struct vendors vendors = vendors_ask(d->vendors);
     char text[128], when[32] = "";
     struct utsname system;
     struct cpu_facts facts;
@@ -94,8 +94,8 @@ void run_info_print(FILE *f, struct device *d, int argc, char **argv) {
     member(f, "transparent_huge_pages", text);
     read_choice("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text);
     member(f, "frequency_governor", text);
-    for (int i = 0; i < VENDORS; i++)
-        if (vendors.version[i][0]) member(f, vendor_names[i], vendors.version[i]);
+    for (int i = 0; i < MAX_VENDORS && d->vendors->name[i]; i++)
+        if (vendors.version[i][0]) member(f, d->vendors->name[i], vendors.version[i]);
     for (int i = 0; i < d->levels; i++)
         fprintf(f, "    \"%s_bytes\": %lld,\n", d->level[i].name, (long long)d->level[i].bytes);
     fprintf(f, "    \"last_cache_bytes\": %.0f,\n", device_last_cache(d, d->max_threads));

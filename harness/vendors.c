@@ -8,31 +8,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void answer(int fd) {
-    struct vendors v = {0};
-    vendor_open();
-    for (int i = 0; i < VENDORS; i++) {
-        const char *version = vendor_version(vendor_names[i]);
+static void answer(int fd, const struct vendor_set *set) {
+    struct vendors v = {.set = set};
+    set->open();
+    for (int i = 0; i < MAX_VENDORS && set->name[i]; i++) {
+        const char *version = set->version(set->name[i]);
         snprintf(v.version[i], sizeof v.version[i], "%s", version ? version : "");
     }
     /* At most PIPE_BUF bytes: written whole or not at all. */
     _exit(write(fd, &v, sizeof v) == (ssize_t)sizeof v ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-struct vendors vendors_ask(void) {
-    struct vendors v = {0};
+struct vendors vendors_ask(const struct vendor_set *set) {
+    const struct vendors none = {.set = set};
+    struct vendors v = none;
     int ends[2];
     if (pipe(ends)) return v;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        answer(ends[1]);
+        answer(ends[1], set);
     }
     close(ends[1]);
     if (child > 0) {
         const ssize_t got = read(ends[0], &v, sizeof v);
-        if (got != (ssize_t)sizeof v) memset(&v, 0, sizeof v);
+        if (got != (ssize_t)sizeof v) v = none;
         waitpid(child, NULL, 0);
     }
     close(ends[0]);
@@ -40,7 +41,7 @@ struct vendors vendors_ask(void) {
 }
 
 int vendors_have(const struct vendors *v, const char *impl) {
-    for (int i = 0; i < VENDORS; i++)
-        if (v->version[i][0] && strcmp(vendor_names[i], impl) == 0) return 1;
+    for (int i = 0; v->set && i < MAX_VENDORS && v->set->name[i]; i++)
+        if (v->version[i][0] && strcmp(v->set->name[i], impl) == 0) return 1;
     return 0;
 }

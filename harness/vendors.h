@@ -5,11 +5,12 @@
 #include "../kernels/vendor/vendor.h"
 
 struct vendors {
-    char version[VENDORS][128]; /* by index of vendor_names[]; "" where the library is absent */
+    const struct vendor_set *set;   /* NULL: none */
+    char version[MAX_VENDORS][128]; /* by index of set->name[]; "" where the library is absent */
 };
 
 /* Absent ones, and all where no child can be had, have empty versions. */
-struct vendors vendors_ask(void);
+struct vendors vendors_ask(const struct vendor_set *set);
 
 /* Whether impl is the name of a library that is there. */
 int vendors_have(const struct vendors *v, const char *impl);

@@ -39,10 +39,10 @@ static ssize_t write_some(int fd, void *data, size_t size) { return write(fd, da
 
 /* Loads the vendor libraries and pins the threads that they start to the CPUs after the first, which is the caller's: left
  * alone they may share that one with it. */
-static void open_vendors(const struct cpu_facts *facts) {
+static void open_vendors(const struct vendor_set *set, const struct cpu_facts *facts) {
     static int before[MAX_CPUS], after[MAX_CPUS];
     const int old = os_threads(before, MAX_CPUS);
-    vendor_open();
+    set->open();
     const int now = os_threads(after, MAX_CPUS);
     int started = 0;
     for (int i = 0; i < now; i++) {
@@ -53,10 +53,9 @@ static void open_vendors(const struct cpu_facts *facts) {
 }
 
 int worker_open(struct device *d) {
-    if (d->gpu) return d->open(d);
     static struct cpu_facts facts;
     os_cpu_facts(&facts);
-    open_vendors(&facts); /* before this thread is pinned: libraries count the CPUs of its mask */
+    open_vendors(d->vendors, &facts); /* before this thread is pinned: libraries count the CPUs of its mask */
     return d->open(d);
 }
 

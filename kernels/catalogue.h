@@ -135,7 +135,7 @@ extern const char *const layout_names[LAYOUT_COUNT]; /* "flat" "nn" "nt" "tn" "n
 
 /* Tables of rows, ending at NULL. The build picks the files behind them. */
 extern const struct impl *const cpu_kernels[], *const vendor_cpu_kernels[];
-extern const struct impl *const cuda_kernels[], *const vendor_cuda_kernels[];
+extern const struct impl *const cuda_kernels[];
 
 /* Whether an implementation is a vendor library's, by its name; for rows of any build and machine. */
 bool impl_is_vendor(const char *impl);

@@ -238,7 +238,7 @@ static void check_dtype(enum op_id op, enum dtype t, const char *only, struct ta
 /* An argument restricts the test to implementations of that name. */
 int main(int argc, char **argv) {
     int wrong = 0, runs = 0;
-    vendor_open();
+    cpu_vendors.open();
     for (int op = 0; op < OP_COUNT; op++)
         for (int t = 0; t < DTYPE_COUNT; t++) {
             if ((op != OP_matmul && op != OP_bmm) || t == DT_tf32) continue;

@@ -7,4 +7,3 @@ const struct impl *const cuda_kernels[] = {
     moves_cuda,
     NULL,
 };
-const struct impl *const vendor_cuda_kernels[] = {NULL};

@@ -2,4 +2,3 @@
 #include "../catalogue.h"
 
 const struct impl *const cuda_kernels[] = {NULL};
-const struct impl *const vendor_cuda_kernels[] = {NULL};

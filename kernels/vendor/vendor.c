@@ -1,4 +1,4 @@
-/* vendor.c - the CPU's vendor rows. They stand in a list of their own: never "the best of ours". */
+/* vendor.c - the libraries of the CPU. */
 #include "vendor.h"
 
 #include "tables.h"
@@ -7,13 +7,12 @@
 
 const struct impl *const vendor_cpu_kernels[] = {openblas_cpu, blis_cpu, onednn_cpu, NULL};
 
-const char *const vendor_names[VENDORS] = {"openblas", "blis", "onednn"};
-
-void vendor_open(void) { cblas_open(); }
-
-const char *vendor_version(const char *impl) {
-    return strcmp(impl, "onednn") == 0 ? onednn_version() : cblas_version(impl);
+static const char *version(const char *name) {
+    return strcmp(name, "onednn") == 0 ? onednn_version() : cblas_version(name);
 }
 
+const struct vendor_set cpu_vendors = {
+    {"openblas", "blis", "onednn"}, vendor_cpu_kernels, cblas_open, version};
+
 /* Debian's BLIS and oneDNN are OpenMP builds, its OpenBLAS has a pool on pthreads. */
-bool vendor_has_own_threads(const char *impl) { return strcmp(impl, "openblas") == 0; }
+bool vendor_has_own_threads(const char *name) { return strcmp(name, "openblas") == 0; }

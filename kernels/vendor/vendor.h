@@ -1,18 +1,23 @@
 /* vendor.h - libraries whose routines stand beside ours as further implementations. */
 #ifndef VENDOR_H
 #define VENDOR_H
-#include <stdbool.h>
+#include "../catalogue.h"
 
-enum { VENDORS = 3 };
-extern const char *const vendor_names[VENDORS]; /* their rows' names */
+enum { MAX_VENDORS = 4 };
 
-/* Loads what is installed. Called once, before threads are pinned: a library's threads inherit
- * the affinity mask. */
-void vendor_open(void);
+/* The libraries of one kind of device. Their rows stand in tables of their own: never "the best of ours". */
+struct vendor_set {
+    const char *name[MAX_VENDORS]; /* of their rows; ends at NULL or at MAX_VENDORS */
+    const struct impl *const *kernels;
 
-/* "OpenBLAS 0.3.21 ..." of a vendor row's implementation; NULL when it is not there. */
-const char *vendor_version(const char *impl);
+    /* Loads what is installed. Called once, before threads are pinned: a library's threads inherit the affinity mask. */
+    void (*open)(void);
+    /* "OpenBLAS 0.3.21 ..."; NULL when it is not there. After open(). */
+    const char *(*version)(const char *name);
+};
+
+extern const struct vendor_set cpu_vendors, cuda_vendors;
 
 /* Whether it works with threads of its own; the others use the OpenMP pool that our kernels use. */
-bool vendor_has_own_threads(const char *impl);
+bool vendor_has_own_threads(const char *name);
 #endif

@@ -157,6 +157,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* g) {
     simt::recording = nullptr;
     return cudaSuccess;
 }
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+    *status = simt::recording ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* e, cudaGraph_t g, unsigned long long) {
     *e = (cudaGraphExec_t) new simt::Recording(*(simt::Recording*)g);
     return cudaSuccess;
