@@ -14,6 +14,7 @@ and ends with a table of findings and the paths of the pictures. Takes about 10 
   --full          the long sweeps
   --out DIR       where to (default: results/<device>/<date>-<commit>)
   --resume DIR    go on with an interrupted run: measures only what DIR lacks
+  --device NAME   cpu, gpu, cuda:1 ... (default: the GPU where there is one); `roofline devices` lists them
   --threads LIST  CPU threads, numbers or all: 1,all
   --no-install    install nothing
   --help          this text
@@ -30,14 +31,15 @@ refuse() {
 
 # ---- options ----
 
-effort=default out='' resume=0 threads=''
+effort=default out='' resume=0 threads='' device=''
 while [ $# -gt 0 ]; do
     case $1 in
     --smoke | --full) effort=${1#--} ;;
-    --out | --resume | --threads)
+    --out | --resume | --threads | --device)
         [ -n "${2:-}" ] || refuse "option '$1' needs a value"
         case $1 in
         --threads) threads=$2 ;;
+        --device) device=$2 ;;
         --resume) out=$2 resume=1 ;;
         *) out=$2 ;;
         esac
@@ -62,10 +64,13 @@ if [ -z "${ROOFLINE:-}" ]; then
 fi
 [ -x "$program" ] || refuse "'$program' is no program"
 
+on=()
+[ -z "$device" ] || on=(--device "$device")
+
 # ---- where to ----
 
 if [ -z "$out" ]; then
-    slug=$("$program" devices --slug) || exit 2
+    slug=$("$program" devices --slug "${on[@]}") || exit 2
     commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null) || commit=nogit
     first=$here/results/$slug/$(date +%Y-%m-%d)-$commit
     out=$first
@@ -83,6 +88,7 @@ on_interrupt() {
     printf '\nrun_all: interrupted; go on with: %q' "$0" >&2
     [ "$effort" = default ] || printf ' --%s' "$effort" >&2
     [ -z "$threads" ] || printf ' --threads %q' "$threads" >&2
+    [ -z "$device" ] || printf ' --device %q' "$device" >&2
     printf ' --resume %q\n' "$out" >&2
     exit 130
 }
@@ -101,7 +107,7 @@ step() {
     esac
 }
 
-common=(--effort "$effort" --out "$out")
+common=(--effort "$effort" --out "$out" "${on[@]}")
 [ $resume = 0 ] || common+=(--resume)
 [ -z "$threads" ] || common+=(--threads "$threads")
 echo "run_all: results go to $out" >&2

@@ -215,7 +215,7 @@ int cmd_list(int argc, char **argv) {
         return STATUS_OK;
     }
     if (device_pick(on, &device)) return STATUS_ERROR;
-    device.vendors->open();
+    if (device.vendors->open) device.vendors->open();
     if (format != TABLE) {
         print_records(only, format);
         return STATUS_OK;

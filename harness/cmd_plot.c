@@ -121,6 +121,13 @@ static int load(const char *dir, struct chart_run *run) {
         return -1;
     }
     row_set_text(run->device, any->row[0].device);
+    if (device_slug_is_emulated(run->device)) {
+        fprintf(stderr,
+                "roofline: '%s' is of an emulated device: its times are no measurements, and there "
+                "is no chart of them\n",
+                dir);
+        return -1;
+    }
     snprintf(run->when, sizeof run->when, "%.10s", any->row[0].when);
     read_commit(dir, run->commit);
     const size_t others =

@@ -302,7 +302,9 @@ int cmd_summary(int argc, char **argv) {
     rows_keep_device(&bench, device);
     /* The rows carry their level already; the cache size is not needed again. */
     if (ceilings_of(&peaks, 0, &ceilings)) goto done;
-    printf("%s\n\n", device);
+    printf("%s%s\n\n", device,
+           device_slug_is_emulated(device) ? " (the times of an emulated device mean nothing)"
+                                           : "");
     if (ceilings.count) print_ceilings(&ceilings);
     status = STATUS_OK;
     if (bench.count) {

@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include <ctype.h>
+#include <string.h>
 
 void device_make_slug(char *slug, size_t size, const char *model) {
     size_t n = 0;
@@ -14,6 +15,8 @@ void device_make_slug(char *slug, size_t size, const char *model) {
     while (n && slug[n - 1] == '-') n--;
     slug[n] = '\0';
 }
+
+bool device_slug_is_emulated(const char *slug) { return strncmp(slug, "emulated-", 9) == 0; }
 
 void device_count_instances(const int home[], int threads, int instances[]) {
     int count = 0;

@@ -4,6 +4,8 @@
 #include "../kernels/catalogue.h"
 #include "../kernels/vendor/vendor.h"
 
+#include <stdio.h>
+
 enum { MAX_LEVELS = 4 };
 
 /* A memory level and its capacity in bytes; the last one is DRAM, with the size of memory. */
@@ -38,9 +40,9 @@ struct device {
     bool own_cores_seen; /* by placement(): the threads had a core each at least once */
     bool host_visible;   /* the host may read buffers directly */
     bool emulated;       /* no hardware: results count, times do not */
-    const struct impl *const *kernels; /* tables of our rows for it, ending at NULL */
-    const struct vendor_set *vendors;  /* libraries for it, with their rows */
-    const struct gpu_facts *gpu; /* NULL on the CPU */
+    const struct impl *const *kernels;              /* tables of our rows for it, ending at NULL */
+    const struct vendor_set *vendors;               /* libraries for it, with their rows */
+    const struct gpu_facts *gpu;                    /* NULL on the CPU */
     double spec_gflop_s[DTYPE_COUNT], spec_gbyte_s; /* published dense peaks; NaN when unknown */
     void *stream;
     void *state; /* the device's own */
@@ -50,7 +52,7 @@ struct device {
     int (*set_threads)(struct device *d, int threads); /* 0, or -1: threads could not be placed */
     void *(*alloc)(struct device *d, size_t bytes);    /* NULL when it does not fit */
     void (*release)(struct device *d, void *p, size_t bytes); /* p may be NULL */
-    int (*clear)(struct device *d, void *p, size_t bytes); /* to zeros; NULL: alloc() does */
+    int (*clear)(struct device *d, void *p, size_t bytes);    /* to zeros; NULL: alloc() does */
     int (*upload)(struct device *d, void *dst, const void *src, size_t bytes);
     int (*download)(struct device *d, void *dst, const void *src, size_t bytes);
     /* Calls run on a[first % sets], a[(first + 1) % sets] ... reps times in a row; *seconds is for all of them.
@@ -64,6 +66,8 @@ struct device {
     struct conditions (*conditions)(struct device *d);
     double (*flops_per_cycle)(struct device *d, enum dtype t,
                               int threads); /* of as many threads; NaN when unknown */
+    void (*print_facts)(const struct device *d,
+                        FILE *f); /* members of a JSON object, each with a comma; NULL: none */
     bool (*alive)(
         struct device
             *d); /* false: an error has poisoned it; only a new process helps. NULL: always */
@@ -75,6 +79,9 @@ void device_cpu_init(struct device *d);
 
 /* "AMD EPYC 9R14 96-Core Processor" -> "amd-epyc-9r14-96-core-processor" */
 void device_make_slug(char *slug, size_t size, const char *model);
+
+/* Whether rows of this device come from an emulation: verified, but their times mean nothing. */
+bool device_slug_is_emulated(const char *slug);
 
 /* Counts for struct level: instances[i] = how many different ones home[0] ... home[i] name, at least one. A home below
  * zero is none. */

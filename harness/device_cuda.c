@@ -3,6 +3,7 @@
  * A sample is `reps` calls between two events. Calls shorter than a launch takes are put into a CUDA graph, recorded
  * once a trial, so that the gaps between them are the hardware's. Cold calls rotate through sets of operands. */
 #include "devices.h"
+#include "runinfo.h"
 #include "specs.h"
 
 #include "../kernels/cuda/clock.h"
@@ -290,6 +291,36 @@ static double cuda_flops_per_cycle(struct device *d, enum dtype t, int threads) 
     return d->gpu->sms * spec_flops_per_cycle_sm(d->gpu->cc, t);
 }
 
+static void print_text(FILE *f, const char *name, const char *text) {
+    fprintf(f, "    \"%s\": ", name);
+    json_text(f, text);
+    fputs(",\n", f);
+}
+
+static void print_number(FILE *f, const char *name, double x) {
+    if (isnan(x))
+        fprintf(f, "    \"%s\": null,\n", name);
+    else
+        fprintf(f, "    \"%s\": %.10g,\n", name, x);
+}
+
+static void cuda_print_facts(const struct device *d, FILE *f) {
+    const struct gpu_info *g = device_cuda_info(d);
+    char text[16];
+    print_text(f, "gpu_uuid", g->uuid);
+    print_text(f, "gpu_pci_bus_id", g->pci_bus_id);
+    snprintf(text, sizeof text, "%d.%d", g->facts.cc / 10, g->facts.cc % 10);
+    print_text(f, "gpu_compute_capability", text);
+    print_number(f, "gpu_multiprocessors", g->facts.sms);
+    print_number(f, "gpu_boost_ghz", g->boost_ghz);
+    print_number(f, "gpu_memory_ghz", g->memory_ghz);
+    print_number(f, "gpu_memory_bus_bits", g->bus_bits);
+    print_number(f, "cuda_driver", g->driver_version);
+    print_number(f, "cuda_runtime", g->runtime_version);
+    fprintf(f, "    \"gpu_ecc\": %s,\n    \"gpu_mig\": %s,\n    \"emulated\": %s,\n",
+            g->ecc ? "true" : "false", g->mig ? "true" : "false", g->emulated ? "true" : "false");
+}
+
 static bool cuda_alive(struct device *d) {
     cudaGetLastError(); /* a bad launch is forgotten; a poisoned context fails again below */
     return cudaStreamSynchronize(state_of(d)->stream) == cudaSuccess;
@@ -300,6 +331,13 @@ static const char *cuda_error_text(int error) { return cudaGetErrorName((cudaErr
 const struct gpu_info *device_cuda_info(const struct device *d) {
     const struct cuda_state *s = d->state;
     return &s->info;
+}
+
+/* No library knows an emulated GPU; a fake of one is named by its variable. */
+static const struct vendor_set *vendors_of(const struct gpu_info *gpu) {
+    static const struct impl *const no_rows[] = {NULL};
+    static const struct vendor_set none = {.kernels = no_rows};
+    return gpu->emulated && !getenv("ROOFLINE_CUBLAS") ? &none : &cuda_vendors;
 }
 
 void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
@@ -314,7 +352,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .cores = 1,
         .emulated = gpu->emulated,
         .kernels = cuda_kernels,
-        .vendors = &cuda_vendors,
+        .vendors = vendors_of(gpu),
         .gpu = &s->info.facts,
         .spec_gbyte_s = NAN,
         .state = s,
@@ -331,6 +369,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .placement = cuda_placement,
         .conditions = cuda_conditions,
         .flops_per_cycle = cuda_flops_per_cycle,
+        .print_facts = cuda_print_facts,
         .alive = cuda_alive,
         .error_text = cuda_error_text,
         .levels = 2,

@@ -96,6 +96,7 @@ void run_info_print(FILE *f, struct device *d, int argc, char **argv) {
     member(f, "frequency_governor", text);
     for (int i = 0; i < MAX_VENDORS && d->vendors->name[i]; i++)
         if (vendors.version[i][0]) member(f, d->vendors->name[i], vendors.version[i]);
+    if (d->print_facts) d->print_facts(d, f);
     for (int i = 0; i < d->levels; i++)
         fprintf(f, "    \"%s_bytes\": %lld,\n", d->level[i].name, (long long)d->level[i].bytes);
     fprintf(f, "    \"last_cache_bytes\": %.0f,\n", device_last_cache(d, d->max_threads));

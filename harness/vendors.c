@@ -10,7 +10,7 @@
 
 static void answer(int fd, const struct vendor_set *set) {
     struct vendors v = {.set = set};
-    set->open();
+    if (set->open) set->open();
     for (int i = 0; i < MAX_VENDORS && set->name[i]; i++) {
         const char *version = set->version(set->name[i]);
         snprintf(v.version[i], sizeof v.version[i], "%s", version ? version : "");

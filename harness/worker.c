@@ -42,7 +42,7 @@ static ssize_t write_some(int fd, void *data, size_t size) { return write(fd, da
 static void open_vendors(const struct vendor_set *set, const struct cpu_facts *facts) {
     static int before[MAX_CPUS], after[MAX_CPUS];
     const int old = os_threads(before, MAX_CPUS);
-    set->open();
+    if (set->open) set->open();
     const int now = os_threads(after, MAX_CPUS);
     int started = 0;
     for (int i = 0; i < now; i++) {

@@ -10,7 +10,7 @@ struct vendor_set {
     const char *name[MAX_VENDORS]; /* of their rows; ends at NULL or at MAX_VENDORS */
     const struct impl *const *kernels;
 
-    /* Loads what is installed. Called once, before threads are pinned: a library's threads inherit the affinity mask. */
+    /* NULL: there is nothing to load. Loads what is installed. Called once, before threads are pinned: a library's threads inherit the affinity mask. */
     void (*open)(void);
     /* "OpenBLAS 0.3.21 ..."; NULL when it is not there. After open(). */
     const char *(*version)(const char *name);

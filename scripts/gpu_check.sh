@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# gpu_check.sh - what a first look at a GPU should answer, in minutes: do the instructions mean what the kernels take them
+# for, is every kernel right, is it free of races, how far is it from the roof and from cuBLAS.
+set -u
+start=$PWD
+cd "$(dirname "$0")/.." || exit 2
+
+usage() {
+    cat <<'END'
+Usage: scripts/gpu_check.sh [options] [PART...]
+
+Needs nvcc, CMake and a C compiler; no gnuplot, no network. Parts, all of them by default:
+
+  build      the program for the GPUs of this machine, into build/gpu
+  selftest   every PTX wrapper alone: one warp, one instruction, known fragments
+  check      every kernel of every operation and dtype against its oracle, odd shapes, guard bands
+  sanitizer  compute-sanitizer: memcheck over all operations, racecheck and synccheck over those with shared memory
+  bench      ceilings, then every operation beside cuBLAS, cuBLASLt and CUB
+  pack       the results as one .tar.gz
+
+  --out DIR       where results go (default: results/gpu-check-<time>)
+  --device NAME   default: gpu, the first
+  --limit S       seconds that a part may take (default: 240)
+  --tiny          small problems only: to rehearse this script on an emulated device
+  --help          this text
+
+ROOFLINE=<program> in the environment is used in place of a build.
+Exit status: 0 every part passed; 1 one did not; 2 usage or environment.
+END
+}
+
+refuse() {
+    echo "gpu_check: $1" >&2
+    exit 2
+}
+
+# ---- options ----
+
+out=results/gpu-check-$(date -u +%Y%m%d-%H%M%S) device=gpu limit=240 tiny=0 parts=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out | --device | --limit)
+        [ -n "${2:-}" ] || refuse "option '$1' needs a value"
+        case $1 in
+        --out) out=$2 ;;
+        --device) device=$2 ;;
+        *) limit=$2 ;;
+        esac
+        shift
+        ;;
+    --tiny) tiny=1 ;;
+    --help | -h) usage && exit 0 ;;
+    build | selftest | check | sanitizer | bench | pack) parts+=("$1") ;;
+    *) refuse "unknown option or part '$1'; --help lists them" ;;
+    esac
+    shift
+done
+[ ${#parts[@]} -gt 0 ] || parts=(build selftest check sanitizer bench pack)
+case $limit in '' | *[!0-9]*) refuse "--limit '$limit': a number of seconds" ;; esac
+case $out in /* | results/*) ;; *) out=$start/$out ;; esac
+folder=build/gpu
+program=${ROOFLINE:-$folder/roofline}
+selftest=${ROOFLINE_SELFTEST:-$folder/cuda_selftest}
+mkdir -p "$out" || exit 2
+
+# ---- parts: output goes to the terminal and to a file of the part's name ----
+
+# shellcheck disable=SC2317  # parts are called by name
+{
+    part_build() {
+        command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+        if ! command -v nvcc >/dev/null; then
+            echo 'no nvcc: install the CUDA toolkit (12 or 13)'
+            return 1
+        fi
+        cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON &&
+            cmake --build $folder --parallel "$(nproc)"
+    }
+    part_selftest() { "$selftest"; }
+    part_check() { "$program" bench --check --device "$device" --quiet; }
+    part_sanitizer() {
+        local tool=compute-sanitizer result=0 check
+        command -v $tool >/dev/null || tool=/usr/local/cuda/bin/compute-sanitizer
+        if ! command -v $tool >/dev/null; then
+            echo 'no compute-sanitizer'
+            return 1
+        fi
+        local small=(bench --device "$device" --in-process --quiet --time 0.001 --interval 50)
+        $tool --tool memcheck --error-exitcode 1 "$program" bench --check --device "$device" --in-process --quiet \
+            --op copy,axpy,cast_from_fp32,sum,dot,softmax,layernorm,transpose,matvec,matmul,bmm || result=1
+        for check in racecheck synccheck; do
+            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op sum,dot --shape 100003 --impl all ||
+                result=1
+            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op softmax,layernorm,transpose,matvec \
+                --shape 70x1000,5x9000 --impl all || result=1
+            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op matmul --shape 150x280x136 --impl all ||
+                result=1
+        done
+        return $result
+    }
+    run_ops() { "$program" bench "${into[@]}" --resume --impl "$1" --op "$2" --shape "$3" --time "$4" || result=1; }
+    part_bench() {
+        local result=0 into=(--device "$device" --out "$out" --quiet)
+        local vectors=268435456 squares=16384x16384 rows=65536x4096 batches=64x512x512x64
+        local cubes=1024x1024x1024,4096x4096x4096,8192x8192x8192
+        if [ $tiny = 1 ]; then
+            vectors=100000 squares=200x304 rows=40x500 cubes=100x72x64 batches=3x40x24x32
+        fi
+        "$program" peaks --effort smoke "${into[@]}" || result=1
+        run_ops best,vendor matmul $cubes 0.3
+        run_ops best,vendor bmm $batches 0.1
+        run_ops best,vendor matvec $squares 0.1
+        run_ops best,vendor copy,add,triad,axpy,relu,gelu,exp,dot,sum,max,'cast*' $vectors 0.1
+        run_ops best,vendor softmax,rmsnorm,layernorm $rows 0.1
+        run_ops best,vendor transpose,triu $squares 0.1
+        run_ops all matmul ${cubes%%,*} 0.1
+        "$program" summary "$out" >"$out/summary.txt" || result=1
+        return $result
+    }
+    part_pack() {
+        local archive
+        archive=$out/$(basename "$out").tar.gz
+        tar -C "$out" -czf "$out.tmp" --exclude='*.tar.gz' . && mv "$out.tmp" "$archive" && echo "$archive"
+    }
+}
+
+# ---- run ----
+
+# A part in a process group of its own, so that all of it ends at the limit.
+limited() {
+    local pid watch status=0
+    set -m
+    "part_$1" </dev/null &
+    pid=$!
+    (sleep "$limit" && kill -TERM -- -$pid) 2>/dev/null &
+    watch=$!
+    wait $pid || status=$?
+    kill -TERM -- -$watch 2>/dev/null
+    return $status
+}
+
+failed=()
+for part in "${parts[@]}"; do
+    begin=$SECONDS
+    printf '\n==== %s\n' "$part"
+    (limited "$part") 2>&1 | tee "$out/$part.txt"
+    status=${PIPESTATUS[0]}
+    [ "$status" = 0 ] || failed+=("$part")
+    printf -- '---- %s: %s, %d s\n' "$part" "$([ "$status" = 0 ] && echo passed || echo "FAILED ($status)")" \
+        $((SECONDS - begin)) | tee -a "$out/parts.txt"
+    if [ "$status" != 0 ] && [ "$part" = build ]; then break; fi
+done
+printf '\nresults: %s\n' "$out"
+[ ${#failed[@]} = 0 ]

@@ -1,0 +1,56 @@
+# cli_emulated.sh - the command line on an emulated GPU, from the list of devices to the result files: what a GPU gets,
+# without its speed.
+# shellcheck shell=bash disable=SC2317
+# shellcheck source-path=SCRIPTDIR source=cli.sh
+. "${SOURCE:?}/tests/cli.sh"
+roofline=${ROOFLINE:?}
+on=(--device emu:sm_90)
+
+# ---- devices ----
+run "$roofline" devices
+pass_if "devices: status $status" [ "$status" -eq 0 ]
+pass_if "devices: the CPU comes first" grep -q '^cpu: ' out
+pass_if "devices: each emulated GPU" [ "$(grep -c '^emu:sm_' out)" -ge 5 ]
+run "$roofline" devices --slug
+pass_if "without --device an emulated GPU is never picked" grep -qv emulated out
+for name in emu:sm_90 cuda:2 GPU-33333333 0000:03:00.0; do
+    run "$roofline" devices --device "$name" --slug
+    pass_if "--device $name: $(cat out)" [ "$(cat out)" = emulated-sm_90 ]
+done
+refused "there is cpu and cuda:0 to cuda:" "$roofline" devices --device cuda:99
+refused "there is cpu and cuda:0 to cuda:" "$roofline" bench --device gpu
+run "$roofline" devices "${on[@]}" --format json
+pass_if "devices --format json: says that it is emulated" grep -q '"emulated": true' out
+
+# ---- list ----
+run "$roofline" list "${on[@]}" --format csv
+pass_if "list: status $status" [ "$status" -eq 0 ]
+pass_if "list: rows of the GPU and of no CPU" [ "$(tail -n +2 out | cut -d, -f4 | sort -u)" = emu:sm_90 ]
+
+# ---- bench and its file ----
+bench=(bench "${on[@]}" --op copy --dtype fp32,nvfp4 --time 0.01 --quiet)
+run "$roofline" "${bench[@]}" --shape 1008,300000 --out run
+pass_if "bench --out: status $status" [ "$status" -eq 0 ]
+pass_if "rows say that they are emulated" [ "$(tail -n +2 run/bench.csv | cut -d, -f1 | sort -u)" = emulated-sm_90 ]
+pass_if "no row is wrong" [ "$(grep -cE ',(wrong|failed),' run/bench.csv)" -eq 0 ]
+rows=$(wc -l <run/bench.csv)
+run "$roofline" "${bench[@]}" --shape 1008,300000 --out run --resume
+pass_if "--resume measures nothing twice" [ "$(wc -l <run/bench.csv)" -eq "$rows" ]
+run "$roofline" "${bench[@]}" --shape 1008 --in-process
+pass_if "--in-process: status $status" [ "$status" -eq 0 ]
+refused "unknown impl 'openblas' on emu:sm_90" "$roofline" "${bench[@]}" --impl openblas
+run "$roofline" peaks "${on[@]}" --effort smoke --time 0.01 --quiet --out run
+pass_if "peaks --out: status $status" [ "$status" -eq 0 ]
+pass_if "peaks: a row of DRAM" grep -q ',DRAM,' run/peaks.csv
+run "$roofline" summary run
+pass_if "summary: its times mean nothing" grep -q 'times of an emulated device mean nothing' out
+refused "there is no chart of them" "$roofline" plot run
+
+# ---- the GPU's first look, rehearsed ----
+run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench pack
+pass_if "gpu_check: status $status: $(tail -n 3 out)" [ "$status" -eq 0 ]
+pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./bench.csv
+run env ROOFLINE=/nonexistent "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" check
+pass_if "gpu_check without its program: status $status" [ "$status" -eq 1 ]
+refused "unknown option or part 'chek'" "${SOURCE:?}/scripts/gpu_check.sh" chek
+finish
