@@ -253,6 +253,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p) {
     const CUptiResult code =
         call(__func__, p->structSize, CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE,
              mine(p->pRangeProfilerObject) && profiler.started && !profiler.in_range);
+    if (code == CUPTI_ERROR_INVALID_OPERATION) return code;
     profiler.started = 0;
     profiler.submitted++;
     p->passIndex = (size_t)profiler.submitted;
