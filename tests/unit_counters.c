@@ -1,5 +1,5 @@
 /* unit_counters.c - every metric name against CUPTI's own database of its chip, no GPU needed; sums of metrics. Skipped where
- * there is no CUPTI. */
+ * there is no CUPTI, and with --tables-only, which leaves the library alone. */
 #include "../harness/counters_metrics.h"
 #include "test.h"
 
@@ -24,7 +24,6 @@ static void check_tables(void) {
     CHECK(!counters_chip_name(-1), "a chip before the first");
 }
 
-/* Each metric of a chip counts 1000 times what the one before it does. */
 static void check_sums(void) {
     struct counters_term terms[COUNTERS_MAX_METRICS];
     double value[COUNTERS_MAX_METRICS] = {0};
@@ -109,10 +108,11 @@ static void check_wrong_names(void) {
     CHECK(why[0] && !strchr(why, '\n'), "'%s'", why);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    const bool tables_only = argc > 1 && strcmp(argv[1], "--tables-only") == 0;
     check_tables();
     check_sums();
-    const int known = check_database();
+    const int known = tables_only ? 0 : check_database();
     if (known) check_wrong_names();
     const int result = test_result();
     return result == 0 && known == 0 ? SKIPPED : result;

@@ -174,7 +174,7 @@ static void check_text(void) {
         const char *text = nvml_throttle_text(cases[i].bits, buf, cases[i].size);
         CHECK(text == buf && strcmp(text, cases[i].text) == 0, "%#llx in %zu bytes: '%s'",
               cases[i].bits, cases[i].size, text);
-        CHECK(buf[cases[i].size] == '#' || cases[i].size == sizeof buf, "%zu bytes overrun",
+        CHECK(cases[i].size == sizeof buf || buf[cases[i].size] == '#', "%zu bytes overrun",
               cases[i].size);
     }
     memset(buf, '#', sizeof buf);
