@@ -23,8 +23,12 @@ static bool near(double x, double want) { return fabs(x - want) <= 1e-9 * fabs(w
 static void check_closed(const char *library) {
     int (*opened)(void);
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    void *address = handle ? dlsym(handle, "fake_nvml_opened") : NULL;
-    if (!CHECK(address != NULL, "%s", library)) return;
+    if (!CHECK(handle != NULL, "%s", library)) return;
+    void *address = dlsym(handle, "fake_nvml_opened");
+    if (!CHECK(address != NULL, "%s", library)) {
+        dlclose(handle);
+        return;
+    }
     memcpy(&opened, &address, sizeof address);
 
     char why[256];
@@ -46,7 +50,8 @@ static void check_readings(const char *library) {
     struct nvml *n = nvml_open(bus_id, why, sizeof why);
     if (!CHECK(n != NULL, "%s", why)) return;
     CHECK(strcmp(nvml_driver_version(n), "580.65.06") == 0, "%s", nvml_driver_version(n));
-    CHECK(nvml_read(n, &a) == 0 && nvml_read(n, &b) == 0, "two readings");
+    CHECK(nvml_read(n, &a) == 0, "the first reading");
+    CHECK(nvml_read(n, &b) == 0, "the second reading");
     CHECK(near(a.sm_clock_ghz, 1.98), "%g GHz", a.sm_clock_ghz);
     CHECK(near(b.sm_clock_ghz, 1.965), "%g GHz", b.sm_clock_ghz);
     CHECK(near(a.memory_clock_ghz, 2.619), "%g GHz", a.memory_clock_ghz);
