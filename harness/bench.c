@@ -91,6 +91,21 @@ static void set_statistics(struct row *r, struct samples *samples) {
         if (&samples->group[i] != chosen) r->displaced += (int64_t)samples->group[i].count;
 }
 
+/* Counters are extra: without them a row is what it was. The reason is said once a process. */
+static void count(struct row *r, struct device *d, const struct trial *t, struct operands *o) {
+    static bool complained;
+    struct counted_call c;
+    char why[256] = "this device has none";
+    if (d->count && d->count(d, t->impl->run, o->args, t->cold, &c, why, sizeof why) == 0) {
+        r->counted_bytes = c.bytes;
+        r->counted_flops = c.flops;
+        r->counted_tensor_ops = c.tensor_ops;
+    } else if (!complained) {
+        fprintf(stderr, "roofline: no counters: %s\n", why);
+        complained = true;
+    }
+}
+
 /* ---- the trial ---- */
 
 static void finish(struct row *r, const char *status, const char *reason) {
@@ -167,6 +182,8 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
     r->clock_ghz = c.clock_ghz;
     r->temperature_c = c.temperature_c;
     r->power_w = c.power_w;
+    row_set_text(r->throttle, c.throttle);
+    if (settings->count) count(r, d, t, &o);
     set_rates(r, d, t);
     if (settings->ceilings) set_roof(r, t, settings->ceilings);
     finish(r, "ok", NULL);

@@ -11,6 +11,7 @@ struct bench_settings {
     struct sampling sampling;
     double terms;    /* of the oracle, to spend on verifying an output */
     bool check_only; /* verify, do not time */
+    bool count;      /* read hardware counters in a pass of its own */
     const struct ceilings
         *ceilings; /* of an earlier `peaks`, for the roof columns; NULL: those stay empty */
 };

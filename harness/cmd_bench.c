@@ -41,6 +41,8 @@ static void help(void) {
          "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
          "How:\n"
          "  --check            verify small odd shapes of every implementation, time nothing\n"
+         "  --counters         count bytes and FLOPs as well, by the GPU's own counters, in a pass "
+         "after the timing\n"
          "  --interval PERCENT stop when the interval of the median is within +- this (default: "
          "0.5)\n"
          "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.045, full 2)\n"
@@ -68,7 +70,7 @@ struct options {
     struct bench_settings settings;
     struct run run;
     const char *peaks, *device;
-    bool csv, quiet;
+    bool csv, quiet, count;
 };
 
 /* 0 go on, 1 help was given, -1 complained. */
@@ -85,6 +87,7 @@ static int parse(int argc, char **argv, struct options *o) {
         EFFORT,
         DEVICE,
         CHECK,
+        COUNTERS,
         INTERVAL,
         TIME,
         TIMEOUT,
@@ -106,6 +109,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"effort", required_argument, NULL, EFFORT},
                                           {"device", required_argument, NULL, DEVICE},
                                           {"check", no_argument, NULL, CHECK},
+                                          {"counters", no_argument, NULL, COUNTERS},
                                           {"interval", required_argument, NULL, INTERVAL},
                                           {"time", required_argument, NULL, TIME},
                                           {"timeout", required_argument, NULL, TIMEOUT},
@@ -160,6 +164,9 @@ static int parse(int argc, char **argv, struct options *o) {
         case CHECK:
             o->selection.check = true;
             break;
+        case COUNTERS:
+            o->count = true;
+            break;
         case INTERVAL:
             bad = option_number("--interval", optarg, 0.01, 50, &interval);
             break;
@@ -203,6 +210,7 @@ static int parse(int argc, char **argv, struct options *o) {
     o->settings = bench_settings_for(o->selection.effort, time_cap);
     if (interval > 0) o->settings.sampling.interval = interval / 100;
     if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
+    o->settings.count = o->count;
     o->settings.check_only = o->selection.check;
     if (o->selection.check) o->settings.terms = 0x1p17;
     if (o->selection.check && o->run.dir) {

@@ -1,6 +1,7 @@
 /* cmd_devices.c - what is here, and what can be read from it. */
 #include "commands.h"
 #include "devices.h"
+#include "nvml.h"
 #include "options.h"
 #include "os.h"
 #include "runinfo.h"
@@ -114,6 +115,41 @@ static void rates_text(const double gflop_s[DTYPE_COUNT], char *text, size_t siz
     if (!used) snprintf(text, size, "unknown");
 }
 
+/* Whether the driver lets everyone read a GPU's counters: NVIDIA's module writes its parameters to a file. */
+static const char *counters_permission(void) {
+    FILE *f = fopen("/proc/driver/nvidia/params", "r");
+    char text[128];
+    int admin_only = -1;
+    if (!f) return "unknown: no /proc/driver/nvidia/params";
+    while (admin_only < 0 && fgets(text, sizeof text, f))
+        if (sscanf(text, "RmProfilingAdminOnly: %d", &admin_only) != 1) admin_only = -1;
+    fclose(f);
+    return admin_only == 0   ? "for everyone"
+           : admin_only == 1 ? "for root and CAP_SYS_ADMIN only (the module option "
+                               "NVreg_RestrictProfilingToAdminUsers=0 changes it)"
+                             : "unknown";
+}
+
+static void print_sensors(const struct gpu_info *g) {
+    char text[256] = "";
+    struct nvml_state state;
+    struct nvml *n = nvml_open(g->pci_bus_id, text, sizeof text);
+    if (!n) {
+        line("clocks, power", text);
+        return;
+    }
+    if (*nvml_driver_version(n)) line("driver", nvml_driver_version(n));
+    if (nvml_read(n, &state) == 0) {
+        snprintf(text, sizeof text, "%.2f GHz now, %.0f C, %.0f of %.0f W", state.sm_clock_ghz,
+                 state.temperature_c, state.power_w, state.power_limit_w);
+        line("clocks, power", text);
+        char reasons[NVML_THROTTLE_BYTES];
+        nvml_throttle_text(state.throttle, reasons, sizeof reasons);
+        line("held back by", !state.throttle_known ? "unknown" : *reasons ? reasons : "nothing");
+    }
+    nvml_close(n);
+}
+
 static void print_gpu(struct device *d) {
     const struct gpu_info *g = device_cuda_info(d);
     char text[256], bytes[32];
@@ -153,6 +189,8 @@ static void print_gpu(struct device *d) {
     rates_text(computed, text, sizeof text);
     line("at the highest clock", text);
     print_vendors(d);
+    print_sensors(g);
+    line("counters", counters_permission());
     snprintf(text, sizeof text, "%d.%d; this program's runtime %d.%d", g->driver_version / 1000,
              g->driver_version / 10 % 100, g->runtime_version / 1000,
              g->runtime_version / 10 % 100);

@@ -16,9 +16,19 @@ struct level {
     const int *instances; /* [threads - 1]: how many of them that many threads reach; NULL: one */
 };
 
+enum { CONDITIONS_TEXT = 96 };
+
 /* What can be read about the state of the device; NaN where it can't. */
 struct conditions {
-    double clock_ghz, temperature_c, power_w;
+    double clock_ghz, temperature_c;
+    double power_w;                 /* mean since the last reading where energy is counted */
+    char throttle[CONDITIONS_TEXT]; /* what holds the clock back; "" for nothing known */
+};
+
+/* A call by the hardware's own counters; NaN for what it does not count. */
+struct counted_call {
+    double bytes, flops,
+        tensor_ops; /* of DRAM; of vector units; of tensor cores in the chip's own unit */
 };
 
 /* How the threads' CPUs lie to each other: a round trip of a cache line between the first and the last. */
@@ -66,6 +76,10 @@ struct device {
     struct conditions (*conditions)(struct device *d);
     double (*flops_per_cycle)(struct device *d, enum dtype t,
                               int threads); /* of as many threads; NaN when unknown */
+    /* What hardware counters say of one call on a[0]; cold: with the caches flushed before. 0, or -1 with a reason. NULL:
+     * there are no counters. */
+    int (*count)(struct device *d, kernel_fn *run, const struct args *a, bool cold,
+                 struct counted_call *out, char *why, size_t size);
     void (*print_facts)(const struct device *d,
                         FILE *f); /* members of a JSON object, each with a comma; NULL: none */
     bool (*alive)(

@@ -241,7 +241,7 @@ static double clock_ghz(void) {
 static struct conditions cpu_conditions(struct device *d) {
     struct cpu_state *s = state_of(d);
     const double energy = os_energy_j(), now = os_now_s();
-    struct conditions c = {clock_ghz(), os_temperature_c(), NAN};
+    struct conditions c = {clock_ghz(), os_temperature_c(), NAN, ""};
     if (now > s->energy_at_s && energy >= s->energy_j)
         c.power_w = (energy - s->energy_j) / (now - s->energy_at_s);
     s->energy_j = energy;

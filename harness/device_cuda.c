@@ -2,7 +2,10 @@
  *
  * A sample is `reps` calls between two events. Calls shorter than a launch takes are put into a CUDA graph, recorded
  * once a trial, so that the gaps between them are the hardware's. Cold calls rotate through sets of operands. */
+#define _POSIX_C_SOURCE 200809L
+#include "counters.h"
 #include "devices.h"
+#include "nvml.h"
 #include "runinfo.h"
 #include "specs.h"
 
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { GRAPH_CALLS = 256, GRAPH_MOST = 4096 };
 static const double short_call_s = 20e-6, clock_s = 200e-6;
@@ -31,7 +35,12 @@ struct cuda_state {
     bool is_open;
     cudaStream_t stream;
     cudaEvent_t begin, end;
-    uint64_t *clock; /* device memory of cuda_clock_start() */
+    uint64_t *clock;   /* device memory of cuda_clock_start() */
+    struct nvml *nvml; /* NULL: not open, or there is none */
+    double energy_j;   /* at the last reading; NaN: not counted */
+    struct timespec energy_at;
+    struct counters *counters; /* NULL: not opened yet */
+    void *flush;               /* twice the L2, for the counters' pass */
     struct graph graph;
     kernel_fn *last_run; /* what took last_call_s the last time */
     const struct args *last_args;
@@ -131,6 +140,10 @@ static int open_it(struct device *d) {
     CHECK(cudaMalloc((void **)&s->clock, 3 * sizeof *s->clock));
     d->stream = s->stream;
     s->is_open = true;
+    if (s->info.pci_bus_id[0] && !s->info.emulated) {
+        char why[160]; /* without it temperature and power stay empty */
+        s->nvml = nvml_open(s->info.pci_bus_id, why, sizeof why);
+    }
     return 0;
 }
 
@@ -140,6 +153,9 @@ static void cuda_close(struct device *d) {
     struct cuda_state *s = state_of(d);
     if (s->is_open) {
         drop_graph(s);
+        counters_close(s->counters);
+        nvml_close(s->nvml);
+        cudaFree(s->flush);
         cudaFree(s->clock);
         cudaEventDestroy(s->begin);
         cudaEventDestroy(s->end);
@@ -282,8 +298,79 @@ static double measured_clock_ghz(struct cuda_state *s) {
     return (double)words[0] / (double)words[1];
 }
 
+/* The mean since the last reading; the driver's own, of up to a second, where energy is not counted. */
+static double mean_power_w(struct cuda_state *s, const struct nvml_state *n) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double seconds = (double)(now.tv_sec - s->energy_at.tv_sec) +
+                           1e-9 * (double)(now.tv_nsec - s->energy_at.tv_nsec),
+                 joules = n->energy_j - s->energy_j;
+    s->energy_j = n->energy_j;
+    s->energy_at = now;
+    const double shortest = 0.05; /* the counter moves in steps of 20 to 100 ms */
+    return joules > 0 && seconds > shortest ? joules / seconds : n->power_w;
+}
+
 static struct conditions cuda_conditions(struct device *d) {
-    return (struct conditions){measured_clock_ghz(state_of(d)), NAN, NAN};
+    struct cuda_state *s = state_of(d);
+    struct conditions c = {measured_clock_ghz(s), NAN, NAN, ""};
+    struct nvml_state n;
+    if (!s->nvml || nvml_read(s->nvml, &n) != 0) return c;
+    c.temperature_c = n.temperature_c;
+    c.power_w = mean_power_w(s, &n);
+    if (n.throttle_known) nvml_throttle_text(n.throttle, c.throttle, sizeof c.throttle);
+    return c;
+}
+
+/* ---- counters ---- */
+
+struct counted_run {
+    struct device *device;
+    kernel_fn *run;
+    const struct args *a;
+    bool cold;
+};
+
+static int settle(struct cuda_state *s) { return (int)cudaStreamSynchronize(s->stream); }
+
+static int before_count(void *context) {
+    const struct counted_run *r = context;
+    struct cuda_state *s = state_of(r->device);
+    if (!r->cold) return settle(s);
+    const size_t bytes = 2 * (size_t)s->info.facts.l2_bytes;
+    if (!s->flush) CHECK(cudaMalloc(&s->flush, bytes));
+    CHECK(cudaMemsetAsync(s->flush, 0, bytes, s->stream));
+    return settle(s);
+}
+
+static int do_count(void *context) {
+    const struct counted_run *r = context;
+    const int error = r->run(r->a);
+    return error ? error : settle(state_of(r->device));
+}
+
+/* NaN counts as nothing, unless all are. */
+static double total(const double x[], int n) {
+    double sum = NAN;
+    for (int i = 0; i < n; i++)
+        if (!isnan(x[i])) sum = (isnan(sum) ? 0 : sum) + x[i];
+    return sum;
+}
+
+static int cuda_count(struct device *d, kernel_fn *run, const struct args *a, bool cold,
+                      struct counted_call *out, char *why, size_t size) {
+    struct cuda_state *s = state_of(d);
+    struct counted_run r = {d, run, a, cold};
+    struct counted c;
+    if (!s->counters && !(s->counters = counters_open(why, size))) return -1;
+    if (counters_measure(s->counters, before_count, do_count, &r, &c, why, size)) return -1;
+    out->bytes = c.dram_read_bytes + c.dram_written_bytes;
+    out->flops = total((double[]){c.simt_flops_fp64, c.simt_flops_fp32, c.simt_flops_fp16}, 3);
+    out->tensor_ops =
+        total((double[]){c.tensor_ops_fp64, c.tensor_ops_tf32, c.tensor_ops_fp16, c.tensor_ops_bf16,
+                         c.tensor_ops_int8, c.tensor_ops_fp8, c.tensor_ops_fp4},
+              7);
+    return 0;
 }
 
 static double cuda_flops_per_cycle(struct device *d, enum dtype t, int threads) {
@@ -347,6 +434,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         abort();
     }
     s->info = *gpu;
+    s->energy_j = NAN;
     *d = (struct device){
         .max_threads = 1,
         .cores = 1,
@@ -369,6 +457,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .placement = cuda_placement,
         .conditions = cuda_conditions,
         .flops_per_cycle = cuda_flops_per_cycle,
+        .count = cuda_count,
         .print_facts = cuda_print_facts,
         .alive = cuda_alive,
         .error_text = cuda_error_text,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROW_SCHEMA = 1, ROW_TEXT = 96 };
+enum { ROW_SCHEMA = 2, ROW_TEXT = 96 };
 
 #define ROW_STR(name)  char name[ROW_TEXT];
 #define ROW_INT(name)  int64_t name;

@@ -6,6 +6,10 @@
 roofline=${ROOFLINE:?}
 on=(--device emu:sm_90)
 
+# column NAME: its values in ./out, a line each.
+# shellcheck disable=SC2317,SC2329  # called in a substitution
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR > 1 { print $at }' out; }
+
 # ---- devices ----
 run "$roofline" devices
 pass_if "devices: status $status" [ "$status" -eq 0 ]
@@ -38,6 +42,15 @@ run "$roofline" "${bench[@]}" --shape 1008,300000 --out run --resume
 pass_if "--resume measures nothing twice" [ "$(wc -l <run/bench.csv)" -eq "$rows" ]
 run "$roofline" "${bench[@]}" --shape 1008 --in-process
 pass_if "--in-process: status $status" [ "$status" -eq 0 ]
+counted=(bench "${on[@]}" --op copy --dtype fp32 --shape 100000,200000 --time 0.01 --csv --counters)
+run "$roofline" "${counted[@]}" --quiet
+pass_if "--counters without any: status $status" [ "$status" -eq 0 ]
+pass_if "--counters without any: one line says so" [ "$(grep -c 'roofline: no counters: ' err)" -eq 1 ]
+if [ -n "${FAKE_CUPTI:-}" ]; then
+    run env LD_LIBRARY_PATH="$FAKE_CUPTI" "$roofline" "${counted[@]}" --quiet
+    pass_if "--counters: status $status" [ "$status" -eq 0 ]
+    pass_if "--counters: bytes in every row" [ "$(column counted_bytes | grep -cE '^[0-9.e+]+$')" -eq 2 ]
+fi
 refused "unknown impl 'openblas' on emu:sm_90" "$roofline" "${bench[@]}" --impl openblas
 run "$roofline" peaks "${on[@]}" --effort smoke --time 0.01 --quiet --out run
 pass_if "peaks --out: status $status" [ "$status" -eq 0 ]
