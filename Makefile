@@ -35,7 +35,7 @@ plots: build
 	$(PROGRAM) plot "$${newest%/bench.csv}"
 
 format:
-	@git ls-files '*.c' '*.h' | xargs clang-format -i --style=file
+	@git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' | xargs clang-format -i --style=file
 
 lint:
 	@scripts/lint.sh

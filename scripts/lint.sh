@@ -19,7 +19,7 @@ tool() {
     return 1
 }
 
-mapfile -t c_files < <(git ls-files '*.c' '*.h')
+mapfile -t c_files < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp')
 mapfile -t sources < <(git ls-files '*.c')
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 
