@@ -73,8 +73,10 @@ static void serve(struct worker *w, int in, int out) {
     while (transfer(read, in, &i, sizeof i) == 0) {
         struct row r;
         bench_trial(d, &w->plan->trial[i], w->settings, &r);
+        const bool lost = d->alive && !d->alive(d);
+        if (lost) close(in); /* before the row is out: the next trial must not be sent here */
         if (transfer(write_some, out, &r, sizeof r)) break;
-        if (d->alive && !d->alive(d)) _exit(EXIT_FAILURE); /* the next trial gets a new process */
+        if (lost) _exit(EXIT_FAILURE);
     }
     _exit(EXIT_SUCCESS);
 }

@@ -138,9 +138,11 @@ DEV void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t 
 }
 DEV void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4],
                            const uint32_t (&b)[2]) {  // sm_89+
+    simt::need_cc(89, "mma.m16n8k32.e4m3");
     mma16x8_emu<4, 2, f8_f<__NV_E4M3> >(d, a, b, d, "mma.m16n8k32.e4m3");
 }
 DEV void mma_m16n8k32_e5m2(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    simt::need_cc(89, "mma.m16n8k32.e5m2");
     mma16x8_emu<4, 2, f8_f<__NV_E5M2> >(d, a, b, d, "mma.m16n8k32.e5m2");
 }
 DEV void mma_m8n8k4_f64(double (&d)[2], double a, double b) {
@@ -201,9 +203,11 @@ DEV void cluster_sync() {
 }
 template <int R>
 DEV void setmaxnreg_inc() {
+    simt::need_cc(90, "setmaxnreg", true);
 }
 template <int R>
 DEV void setmaxnreg_dec() {
+    simt::need_cc(90, "setmaxnreg", true);
 }
 // ---- wgmma (sm_90a) ---------------------------------------------------------------------------
 // K-major operand, 128-byte swizzle: rows of 128 bytes, 8-row groups 1024 bytes apart (SBO), LBO
@@ -223,11 +227,14 @@ DEV void wgmma_wait() {
     simt::wgmma_wait(KEEP);
 }
 DEV void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t da, uint64_t db, int scale_d) {
-    simt::wgmma(simt::El::bf16, simt::El::bf16, 64, d, da, db, scale_d, false, false);
+    float *at[32];
+    for (int i = 0; i < 32; i++) at[i] = &d[i];
+    simt::wgmma(simt::element::bf16, simt::element::bf16, 64, at, da, db, scale_d != 0, false,
+                false);
 }
 // ---- named barrier ------------------------------------------------------------------------------
 DEV void bar_sync(int id, int threads) {
-    simt::barrier(id, threads, true, 0, 0);
+    simt::barrier(id, threads, true, simt::reduction::none, false);
 }
 
 // ---- clocks: time of the host; a multiprocessor of 1 GHz -----------------------------------------

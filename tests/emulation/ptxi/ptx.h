@@ -1,0 +1,131 @@
+/* ptx.h - PTX as the interpreter holds it: modules, kernels, decoded instructions. Source: PTX ISA 9.0. */
+#ifndef PTXI_PTX_H
+#define PTXI_PTX_H
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ptxi {
+
+enum class type : uint8_t {
+    none, pred, u8, u16, u32, u64, s8, s16, s32, s64, b8, b16, b32, b64, b128, f16, bf16, f32, f64, tf32,
+    f16x2, bf16x2, e4m3, e5m2, e4m3x2, e5m2x2, e2m1x2, count
+};
+int bytes_of(type t);
+inline bool is_signed(type t) { return t >= type::s8 && t <= type::s64; }
+inline bool is_float(type t) { return t >= type::f16 && t <= type::tf32; }
+inline bool is_packed(type t) { return t == type::f16x2 || t == type::bf16x2; }
+
+enum class opcode : uint8_t {
+    abs, activemask, add, and_, atom, bar, barrier, bfe, bfi, bfind, bra, brev, brx, clz, cnot, copysign, cos, cp,
+    createpolicy, cvt, cvta, discard, div, dp4a, elect, ex2, exit, fence, fma, griddepcontrol, isspacep, ld, ldmatrix,
+    ldu, lg2, lop3, mad, mapa, max, mbarrier, membar, min, mma, mov, mul, nanosleep, neg, not_, or_, popc, prefetch,
+    prmt, rcp, red, redux, rem, ret, rsqrt, selp, set, setmaxnreg, setp, shf, shfl, shl, shr, sin, sqrt, st, sub, tanh,
+    testp, trap, vote, wgmma, xor_, count
+};
+
+/* Modifiers that change what an instruction does; those that only advise (cache, scope, order) are not kept. */
+enum modifier : uint8_t {
+    m_wide, m_hi, m_lo, m_sat, m_satfinite, m_relu, m_ftz, m_nan, m_rn, m_rz, m_rm, m_rp, m_rna, m_rni, m_rzi, m_rmi,
+    m_rpi, m_to, m_shared, m_global, m_local, m_param, m_const, m_up, m_down, m_bfly, m_idx, m_and, m_or, m_xor, m_add,
+    m_exch, m_cas, m_min, m_max, m_inc, m_dec, m_popc, m_all, m_any, m_ballot, m_arrive, m_wait, m_red, m_warp, m_cluster,
+    m_l, m_r, m_wrap, m_trans, m_x1, m_x2, m_x4, m_finite, m_infinite, m_notanumber, m_number, m_normal, m_subnormal,
+    m_row, m_col, m_async
+};
+
+enum class comparison : uint8_t {
+    none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan
+};
+
+enum class special : uint8_t {
+    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z, laneid,
+    warpid, nwarpid, smid, clock, clock_hi, clock64, globaltimer, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge,
+    lanemask_gt, cluster_ctarank, cluster_nctarank, count
+};
+
+struct symbol {
+    enum { shared, dynamic, local, global, param } space;
+    size_t size, align;
+    uint64_t at; /* global: its address; local and param: its offset */
+    int key;     /* shared: its variable in the runtime */
+};
+
+struct operand {
+    enum { none, reg, imm, special, list, memory, address } kind = none; /* none: "_" or a label */
+    int r = -1;                    /* reg; base of memory, -1 without one */
+    uint64_t value = 0;            /* imm: its bits; offset of memory and address */
+    bool is_float = false;         /* imm: the bits are of a float or, is_double, a double */
+    bool is_double = false;
+    bool is_not = false;           /* "!p" */
+    enum special what = special::tid_x;
+    const struct symbol *symbol = nullptr; /* of memory and address */
+    std::vector<operand> items;    /* of a list; the second of "d|p"; coordinates behind an address */
+    std::string name;              /* as written, where it may be a label */
+};
+
+struct instruction {
+    opcode code;
+    comparison cmp = comparison::none;
+    type t[4] = {type::none, type::none, type::none, type::none}; /* in the order of the modifiers */
+    uint64_t modifiers = 0;
+    int M = 0, N = 0, K = 0; /* of a matrix shape */
+    int guard = -1;          /* predicate register */
+    bool guard_not = false;
+    std::vector<operand> o;
+    std::vector<int> targets; /* of branches: places in the code */
+    std::vector<std::string> words; /* all modifiers as written, for what is told apart by few */
+    std::string text;
+    int line = 0;
+    bool has(modifier m) const { return modifiers >> m & 1; }
+    bool has(const char *word) const;
+};
+
+struct parameter {
+    size_t at, size;
+};
+struct kernel {
+    std::vector<instruction> code;
+    std::vector<parameter> parameters;
+    std::map<std::string, symbol> symbols;
+    size_t parameter_bytes = 0, local_bytes = 0;
+    int registers = 0;
+};
+
+/* One file, indexed; kernels are parsed when they are first asked for. */
+struct module;
+module *module_load(const char *path); /* NULL: not readable */
+bool module_has(const module *m, const std::string &kernel);
+const kernel *module_kernel(module *m, const std::string &name);
+
+[[noreturn]] void refuse(const instruction &i, const char *why);
+
+/* arithmetic.cpp: values are raw bits in the low end of 64. */
+double float_of(uint64_t bits, type t);
+uint64_t bits_of(double x, type t); /* one rounding, to nearest even */
+uint64_t arithmetic(const instruction &i, uint64_t a, uint64_t b, uint64_t c);
+uint64_t function(const instruction &i, uint64_t a);
+uint64_t convert(const instruction &i, uint64_t a);
+uint64_t convert_two(const instruction &i, uint64_t high, uint64_t low);
+bool compare(comparison c, uint64_t a, uint64_t b, type t);
+uint64_t atomic_result(const instruction &i, type t, uint64_t old, uint64_t b, uint64_t c);
+
+/* A thread's registers and memory. */
+struct machine {
+    const struct kernel *kernel;
+    uint64_t *r;
+    char *local;
+    char *parameters;
+};
+uint64_t read(const machine &m, const operand &o, type t); /* extended to 64 bits as t says */
+void write(machine &m, const operand &o, uint64_t value, type t);
+char *shared_address(const machine &m, const operand &o);
+/* tensor.cpp */
+void matrix_multiply(machine &m, const instruction &i);
+void warpgroup_multiply(machine &m, const instruction &i);
+void matrix_load(machine &m, const instruction &i);
+void copy_async(machine &m, const instruction &i);
+void mbarrier(machine &m, const instruction &i);
+
+} // namespace ptxi
+#endif

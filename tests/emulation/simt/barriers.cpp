@@ -1,0 +1,176 @@
+/* barriers.cpp - where threads meet: lanes of a warp, warpgroups, blocks, clusters, grids. Threads that have ended do not
+ * count. Only barriers order memory for the thread sanitizer; shuffles, votes and tensor instructions do not. */
+#include "state.h"
+
+namespace simt {
+
+static void wake(std::vector<thread *> &waiting) {
+    for (auto *t : waiting)
+        if (t != cur) make_ready(t);
+    waiting.clear();
+}
+
+/* ---- warps ---- */
+
+static bool is_complete(const warp *w, const collective &c) {
+    return (c.mask & w->alive & ~c.arrived) == 0;
+}
+
+static void complete(warp *w, size_t i) {
+    const collective c = w->pending[i];
+    w->pending.erase(w->pending.begin() + static_cast<ptrdiff_t>(i));
+    if (c.fn) c.fn(c.io, c.arrived, c.context);
+    for (int l = 0; l < 32; l++)
+        if (c.arrived >> l & 1 && w->lane[l] != cur) make_ready(w->lane[l]);
+}
+
+void collectives_after_exit(warp *w) {
+    for (size_t i = 0; i < w->pending.size();)
+        if (is_complete(w, w->pending[i]))
+            complete(w, i);
+        else
+            i++;
+}
+
+void warp_collective(uint32_t mask, const char *op, void *io, collective_fn fn,
+                     const void *context) {
+    const quiet q;
+    warp *w = cur->warp;
+    const uint32_t me = 1u << cur->lane;
+    if (!(mask & me)) fail("%s: lane %u is not in its own mask %08x", op, cur->lane, mask);
+    size_t i = 0;
+    while (i < w->pending.size() && !(w->pending[i].mask & mask)) i++;
+    if (i == w->pending.size())
+        w->pending.push_back({op, mask, 0, w->generation++ % 4, fn, context, {}});
+    collective &c = w->pending[i];
+    if (c.mask != mask || strcmp(c.op, op) != 0)
+        fail("lane %u executes %s (mask %08x) while lanes %08x wait in %s (mask %08x)", cur->lane,
+             op, mask, c.arrived, c.op, c.mask);
+    c.io[cur->lane] = io;
+    c.arrived |= me;
+    [[maybe_unused]] char *sync = &w->sync[c.generation]; /* c may move while this lane waits */
+    if (!fn) TSAN(__tsan_release(sync));
+    if (is_complete(w, c))
+        complete(w, i);
+    else
+        block_on(op);
+    if (!fn) TSAN(__tsan_acquire(sync));
+}
+
+/* ---- warpgroups ---- */
+
+void warpgroup_collective(const char *op, void *io, collective_fn fn, const void *context) {
+    const quiet q;
+    warpgroup &g = cur->block->warpgroups[cur->linear / 128];
+    if (g.arrived && strcmp(g.op, op) != 0)
+        fail("%s while other threads of the warpgroup wait in %s", op, g.op);
+    g.op = op;
+    g.io[cur->linear % 128] = io;
+    g.waiting.push_back(cur);
+    if (++g.arrived < 128) {
+        block_on(op);
+        return;
+    }
+    if (fn) fn(g.io, ~0u, context);
+    g.arrived = 0;
+    wake(g.waiting);
+}
+
+/* ---- blocks ---- */
+
+static void check(block *b, block_barrier &r) {
+    if (r.arrived == 0 || r.arrived < (r.threads ? r.threads : b->alive)) return;
+    r.arrived = 0;
+    r.generation++;
+    for (auto *t : r.waiting) t->vote = r.value;
+    wake(r.waiting);
+}
+
+void barriers_after_exit(block *b) {
+    if (b->alive == 0) return;
+    for (auto &r : b->barriers)
+        if (r.threads == 0) check(b, r);
+}
+
+int barrier(int id, int threads, bool wait, reduction what, bool predicate) {
+    const quiet q;
+    thread *me = cur;
+    block *b = me->block;
+    if (id < 0 || id > 15) fail("barrier %d: there are 0 to 15", id);
+    block_barrier &r = b->barriers[id];
+    if (threads % 32) fail("barrier %d: %d threads are not whole warps", id, threads);
+    if (r.arrived && r.threads != threads)
+        fail("barrier %d: for %d threads here and %d there", id, threads, r.threads);
+    if (r.arrived && r.what != what) fail("barrier %d: different kinds of it meet", id);
+    if (!r.arrived) {
+        r.threads = threads;
+        r.what = what;
+        r.value = what == reduction::all;
+    }
+    if (what == reduction::count)
+        r.value += predicate;
+    else if (what == reduction::all)
+        r.value &= predicate;
+    else
+        r.value |= predicate;
+    const unsigned generation = r.generation;
+    [[maybe_unused]] char *sync = &r.sync[generation & 1];
+    TSAN(__tsan_release(sync));
+    r.arrived++;
+    if (wait) r.waiting.push_back(me);
+    check(b, r);
+    if (!wait) return 0;
+    if (r.generation == generation) block_on(id ? "a named barrier" : "__syncthreads()");
+    TSAN(__tsan_acquire(sync));
+    return me->vote;
+}
+
+/* ---- clusters and grids ---- */
+
+static void check(wide_barrier &r) {
+    int alive = 0;
+    for (auto &b : now->blocks) alive += b.alive;
+    if (r.arrived == 0 || r.arrived < alive) return;
+    r.arrived = 0;
+    r.generation++;
+    wake(r.waiting);
+}
+
+static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
+    const quiet q;
+    if (arrive) {
+        cur->generation = r.generation;
+        TSAN(__tsan_release(&r.sync[r.generation & 1]));
+        r.arrived++;
+        check(r);
+    }
+    if (!wait) return;
+    if (r.generation == cur->generation) {
+        r.waiting.push_back(cur);
+        block_on(why);
+    }
+    TSAN(__tsan_acquire(&r.sync[cur->generation & 1]));
+}
+
+void cluster_barrier(bool arrive, bool wait) {
+    need_cc(90, "barrier.cluster");
+    meet(now->cluster, arrive, wait, "the cluster's barrier");
+}
+
+void grid_barrier() {
+    if (!shape->cooperative) fail("a grid's barrier in a launch that is not cooperative");
+    meet(now->grid, true, true, "the grid's barrier");
+}
+
+/* Fences pair with each other through what was written between them; one address for all is stricter about nothing and
+ * laxer where two fences have no such pair. */
+void thread_fence() {
+#if SIMT_WITH_TSAN
+    static char sync;
+    const quiet q;
+    __tsan_acquire(&sync);
+    __tsan_release(&sync);
+#endif
+}
+
+} // namespace simt
