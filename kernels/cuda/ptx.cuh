@@ -199,6 +199,45 @@ DEV void bar_sync(int id, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+// ---- 32-byte accesses (sm_100+, PTX ISA 8.8) ------------------------------------------------------
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 && \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1209
+DEV constexpr bool has_access32() { return true; }
+#define GPU_ACCESS32(...) asm volatile(__VA_ARGS__)
+#else
+DEV constexpr bool has_access32() { return false; }
+#define GPU_ACCESS32(...) __trap()
+#endif
+/* p is a multiple of 32; STREAMING: evict first */
+template <bool STREAMING> DEV void load32(uint32_t (&r)[8], const void *p) {
+#define GPU_LOAD32(ptx)                                                                    \
+    GPU_ACCESS32(ptx " {%0,%1,%2,%3,%4,%5,%6,%7}, [%8];"                                   \
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), \
+                   "=r"(r[6]), "=r"(r[7])                                                  \
+                 : "l"(p))
+    if constexpr (STREAMING)
+        GPU_LOAD32("ld.global.cs.v8.b32");
+    else
+        GPU_LOAD32("ld.global.v8.b32");
+}
+template <bool STREAMING> DEV void store32(void *p, const uint32_t (&r)[8]) {
+#define GPU_STORE32(ptx)                                                                        \
+    GPU_ACCESS32(ptx " [%8], {%0,%1,%2,%3,%4,%5,%6,%7};" ::"r"(r[0]), "r"(r[1]), "r"(r[2]),     \
+                 "r"(r[3]), "r"(r[4]), "r"(r[5]), "r"(r[6]), "r"(r[7]), "l"(p)                  \
+                 : "memory")
+    if constexpr (STREAMING)
+        GPU_STORE32("st.global.cs.v8.b32");
+    else
+        GPU_STORE32("st.global.v8.b32");
+}
+
+// ---- square root to 2^-23 of the result -------------------------------------------------------------
+DEV float sqrt_approx(float x) {
+    float y;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 // ---- clocks ---------------------------------------------------------------------------------------
 DEV uint64_t clock_cycles() { /* of this multiprocessor */
     uint64_t t;

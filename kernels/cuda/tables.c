@@ -1,9 +1,11 @@
 /* tables.c - the GPU's rows, from the plain to the fast. */
 #include "../catalogue.h"
 
-extern const struct impl moves_cuda[];
+extern const struct impl casts_cuda[], elementwise_cuda[], moves_cuda[];
 
 const struct impl *const cuda_kernels[] = {
+    casts_cuda,
+    elementwise_cuda,
     moves_cuda,
     NULL,
 };

@@ -237,6 +237,26 @@ DEV void bar_sync(int id, int threads) {
     simt::barrier(id, threads, true, simt::reduction::none, false);
 }
 
+// ---- 32-byte accesses (sm_100+) ------------------------------------------------------------------
+inline bool has_access32() {
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return major >= 10;
+}
+template <bool STREAMING>
+DEV void load32(uint32_t (&r)[8], const void* p) {
+    if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte load at %p", p);
+    memcpy(r, p, 32);
+}
+template <bool STREAMING>
+DEV void store32(void* p, const uint32_t (&r)[8]) {
+    if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
+    memcpy(p, r, 32);
+}
+
+inline float sqrt_approx(float x) { return sqrtf(x); }
+
 // ---- clocks: time of the host; a multiprocessor of 1 GHz -----------------------------------------
 inline uint64_t clock_ns() {
     struct timespec t;
