@@ -2,9 +2,11 @@
 #include "../catalogue.h"
 
 extern const struct impl moves_cuda[];
+extern const struct impl rows_cuda[];
 
 const struct impl *const cuda_kernels[] = {
     moves_cuda,
+    rows_cuda,
     NULL,
 };
 const struct impl *const vendor_cuda_kernels[] = {NULL};
