@@ -1,11 +1,8 @@
 /* tables.c - the GPU's rows, from the plain to the fast. */
 #include "../catalogue.h"
 
-extern const struct impl casts_cuda[], elementwise_cuda[], moves_cuda[];
+extern const struct impl casts_cuda[], elementwise_cuda[], moves_cuda[], rows_cuda[];
 
 const struct impl *const cuda_kernels[] = {
-    casts_cuda,
-    elementwise_cuda,
-    moves_cuda,
-    NULL,
+    casts_cuda, elementwise_cuda, moves_cuda, rows_cuda, NULL,
 };
