@@ -120,19 +120,22 @@ template <enum dtype D> static int tiled(const struct args *a) {
 }
 
 /* The operands of tf32 are fp32 of which only the upper bits are used: sums of them are fp32's. */
-#define ROWS(op, idea, run)                                      \
-    {op, idea, DT_fp64, run<DT_fp64>, nullptr, nullptr},         \
-        {op, idea, DT_fp32, run<DT_fp32>, nullptr, nullptr},     \
-        {op, idea, DT_tf32, run<DT_fp32>, nullptr, nullptr},     \
-        {op, idea, DT_fp16, run<DT_fp16>, nullptr, nullptr},     \
-        {op, idea, DT_bf16, run<DT_bf16>, nullptr, nullptr},     \
-        {op, idea, DT_fp8_e4m3, run<DT_fp8_e4m3>, nullptr, nullptr}, \
-        {op, idea, DT_fp8_e5m2, run<DT_fp8_e5m2>, nullptr, nullptr}, \
-        {op, idea, DT_nvfp4, run<DT_nvfp4>, nullptr, nullptr}
+#define ROWS(op, idea, run)                                            \
+    {op, idea, DT_fp64, run<DT_fp64>, nullptr, nullptr},               \
+        {op, idea, DT_fp32, run<DT_fp32>, nullptr, nullptr},           \
+        {op, idea, DT_tf32, run<DT_fp32>, nullptr, nullptr},           \
+        {op, idea, DT_fp16, run<DT_fp16>, nullptr, nullptr},           \
+        {op, idea, DT_bf16, run<DT_bf16>, nullptr, nullptr},           \
+        {op, idea, DT_fp8_e4m3, run<DT_fp8_e4m3>, nullptr, nullptr},   \
+        {op, idea, DT_fp8_e5m2, run<DT_fp8_e5m2>, nullptr, nullptr}, { \
+        op, idea, DT_nvfp4, run<DT_nvfp4>, nullptr, nullptr            \
+    }
 
 extern "C" const struct impl matmul_cuda[];
 const struct impl matmul_cuda[] = {
-    ROWS(OP_matmul, "naive", naive), ROWS(OP_bmm, "naive", naive),
-    ROWS(OP_matmul, "tiled", tiled), ROWS(OP_bmm, "tiled", tiled),
+    ROWS(OP_matmul, "naive", naive),
+    ROWS(OP_bmm, "naive", naive),
+    ROWS(OP_matmul, "tiled", tiled),
+    ROWS(OP_bmm, "tiled", tiled),
     {},
 };

@@ -36,7 +36,7 @@ DEV int64_t batch_index() { return static_cast<int64_t>(blockIdx.y) * gridDim.z 
 /* Tiles in the order of blocks: down a column of 8 tiles, then the next column. Blocks that run at the same time so
  * cover a patch of C that is about square, and the rows of A and columns of B behind it are few enough for the L2. */
 struct tile {
-    int64_t row, col;
+    unsigned row, col;
 };
 DEV tile tile_of(unsigned index, unsigned tiles_m, unsigned tiles_n) {
     const unsigned GROUP = 8, group = index / (GROUP * tiles_n), within = index % (GROUP * tiles_n);
@@ -51,8 +51,7 @@ template <typename P, typename ACC> DEV void update(P &c, ACC sum, ACC alpha, AC
     narrow(c, y);
 }
 /* The same for 16 bytes of consecutive elements, c 16-byte aligned. */
-template <typename P, typename ACC>
-DEV void update_vec(P *c, const ACC *sum, ACC alpha, ACC beta) {
+template <typename P, typename ACC> DEV void update_vec(P *c, const ACC *sum, ACC alpha, ACC beta) {
     vec<P> v;
     if (beta != 0) v = vec_load(c);
 #pragma unroll

@@ -9,70 +9,73 @@
 static constexpr int THREADS = 256, BK = 8;
 
 template <typename T> struct simt_tile {
-    static constexpr int Q = vec<T>::N;  /* elements in 16 bytes */
-    static constexpr int EDGE = 32 * Q;  /* of C, made by a block */
+    static constexpr int Q = vec<T>::N;    /* elements in 16 bytes */
+    static constexpr int EDGE = 32 * Q;    /* of C, made by a block */
     static constexpr int WIDTH = EDGE + Q; /* of a row in shared memory: see put() */
 };
 
-/* One operand's way from memory to shared memory: a vector a thread and k-tile. */
+/* One operand's way from memory to shared memory: a vector a thread and k-tile. K-major: contiguous along k. What can
+ * be had from kernel parameters is not kept: registers are short. */
 template <typename T> struct stream {
     static constexpr int Q = simt_tile<T>::Q, WIDTH = simt_tile<T>::WIDTH;
     const T *from;
-    int64_t advance;
-    int left;  /* of k from this thread's on */
-    int width; /* elements of its vector inside the matrix, not K-major */
-    int row, k; /* where its vector starts in the tile */
-    bool k_major, aligned;
+    int left; /* of k, from this thread's on; nothing where its rows are outside */
 
-    /* `extent` rows (columns of B) of which the tile's start at `first`; `ld` elements lie between rows in memory. */
-    DEV void start(const T *matrix, bool contiguous_k, int64_t extent, int64_t first, int depth) {
-        const int chunk = static_cast<int>(threadIdx.x), along = contiguous_k ? BK / Q : 32;
-        k_major = contiguous_k;
-        row = k_major ? chunk / along : chunk % along * Q;
-        k = k_major ? chunk % along * Q : chunk / along;
-        const int64_t ld = k_major ? depth : extent, inside = extent - first - row;
-        aligned = ld % Q == 0;
-        from = matrix + (k_major ? (first + row) * ld + k : k * ld + first + row);
-        advance = k_major ? BK : BK * ld;
-        width = static_cast<int>(inside < Q ? inside : Q);
-        left = inside > 0 ? depth - k : 0;
+    /* Where the thread's vector starts in the tile. */
+    static DEV int row(bool k_major) {
+        return k_major ? threadIdx.x / (BK / Q) : threadIdx.x % 32 * Q;
     }
-    DEV vec<T> load() { /* zeros outside */
-        const int count = k_major ? left : left > 0 ? width : 0;
+    static DEV int k(bool k_major) {
+        return k_major ? threadIdx.x % (BK / Q) * Q : threadIdx.x / 32;
+    }
+
+    /* The tile's rows (of B: columns) start at `first` of `extent`; `ld` elements lie between rows in memory. */
+    DEV void start(const T *matrix, bool k_major, int64_t extent, int64_t first, int depth) {
+        const int64_t ld = k_major ? depth : extent, i = first + row(k_major);
+        from = matrix + (k_major ? i * ld + k(k_major) : k(k_major) * ld + i);
+        left = i < extent ? depth - k(k_major) : 0;
+    }
+    DEV vec<T> load(bool k_major, bool aligned, int64_t extent, int64_t first) { /* zeros outside */
         vec<T> v;
-        if (aligned && count >= Q)
+        if (aligned && left > 0) /* then all of the vector is inside */
             v = vec_load(from);
-        else
+        else {
+            const int64_t width = extent - first - row(k_major);
+            const int count = k_major    ? left
+                              : left > 0 ? static_cast<int>(min(width, int64_t(Q)))
+                                         : 0;
 #pragma unroll
             for (int e = 0; e < Q; e++) v.at[e] = e < count ? from[e] : T(0);
-        from += advance;
+        }
+        from += k_major ? BK : BK * extent;
         left -= BK;
         return v;
     }
     /* Tiles lie as [k][row]. K-major vectors are turned: lanes of an access write BK / Q different k, Q rows of
      * shared memory apart, each for consecutive rows. Q (32 Q + Q) elements apart is 16 banks of fp32, 8 of fp64:
      * the 16 (4) rows beside each other fill the gap, and every bank is met once. */
-    DEV void put(T (*tile)[WIDTH], const vec<T> &v) const {
+    static DEV void put(T (*tile)[WIDTH], const vec<T> &v, bool k_major) {
+        const int i = row(k_major), q = k(k_major);
         if (k_major)
 #pragma unroll
-            for (int e = 0; e < Q; e++) tile[k + e][row] = v.at[e];
+            for (int e = 0; e < Q; e++) tile[q + e][i] = v.at[e];
         else
-            vec_store(&tile[k][row], v);
+            vec_store(&tile[q][i], v);
     }
 };
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS, 2)
     matmul_simt(const T *__restrict__ A, const T *__restrict__ B, T *__restrict__ C,
-                const product p, bool a_k_major, bool b_k_major, unsigned tiles_m,
-                unsigned tiles_n) {
+                const product p, bool a_k_major, bool b_k_major, bool a_aligned, bool b_aligned,
+                unsigned tiles_m, unsigned tiles_n) {
     constexpr int Q = simt_tile<T>::Q, EDGE = simt_tile<T>::EDGE, WIDTH = simt_tile<T>::WIDTH;
     SMEM_ALIGNED(16, T, As, [2][BK][WIDTH]);
     SMEM_ALIGNED(16, T, Bs, [2][BK][WIDTH]);
     const int64_t batch = batch_index();
     if (batch >= p.batch) return; /* the whole block */
     const tile at = tile_of(blockIdx.x, tiles_m, tiles_n);
-    const int64_t row0 = at.row * EDGE, col0 = at.col * EDGE;
+    const int64_t row0 = int64_t(at.row) * EDGE, col0 = int64_t(at.col) * EDGE;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int tx = lane % 8 + warp % 2 * 8, ty = lane / 8 + warp / 2 * 4;
     const int k_tiles = static_cast<int>((p.k + BK - 1) / BK);
@@ -80,8 +83,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     stream<T> a, b;
     a.start(A + batch * p.a_batch, a_k_major, p.m, row0, static_cast<int>(p.k));
     b.start(B + batch * p.b_batch, b_k_major, p.n, col0, static_cast<int>(p.k));
-    a.put(As[0], a.load());
-    b.put(Bs[0], b.load());
+    a.put(As[0], a.load(a_k_major, a_aligned, p.m, row0), a_k_major);
+    b.put(Bs[0], b.load(b_k_major, b_aligned, p.n, col0), b_k_major);
     __syncthreads(); /* the first tiles are written before they are read */
 
     T sum[2 * Q][2 * Q] = {};
@@ -89,8 +92,8 @@ __global__ void __launch_bounds__(THREADS, 2)
         const int now = kt % 2;
         vec<T> a_next, b_next;
         if (kt + 1 < k_tiles) {
-            a_next = a.load();
-            b_next = b.load();
+            a_next = a.load(a_k_major, a_aligned, p.m, row0);
+            b_next = b.load(b_k_major, b_aligned, p.n, col0);
         }
 #pragma unroll
         for (int q = 0; q < BK; q++) {
@@ -107,8 +110,8 @@ __global__ void __launch_bounds__(THREADS, 2)
                     sum[i][j] = fma(x[i / Q].at[i % Q], y[j / Q].at[j % Q], sum[i][j]);
         }
         if (kt + 1 < k_tiles) {
-            a.put(As[1 - now], a_next);
-            b.put(Bs[1 - now], b_next);
+            a.put(As[1 - now], a_next, a_k_major);
+            b.put(Bs[1 - now], b_next, b_k_major);
         }
         __syncthreads(); /* the next tiles are written, and the present ones read by all before they are overwritten */
     }
@@ -143,6 +146,8 @@ template <typename T> static int simt_product(const struct args *a) {
     c.stream = stream_of(a);
     return gpu_launch(c, matmul_simt<T>, operand<const T>(a, 0), operand<const T>(a, 1),
                       operand<T>(a, 2), p, a_is_k_major(a), b_is_k_major(a),
+                      (a_is_k_major(a) ? p.k : p.m) % simt_tile<T>::Q == 0,
+                      (b_is_k_major(a) ? p.k : p.n) % simt_tile<T>::Q == 0,
                       static_cast<unsigned>(tiles_m), static_cast<unsigned>(tiles_n));
 }
 

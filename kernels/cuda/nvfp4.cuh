@@ -13,8 +13,7 @@ struct nvfp4_tensor {
 
 static inline nvfp4_tensor nvfp4_tensor_at(const void *tensor, int64_t elements) {
     const uint8_t *codes = static_cast<const uint8_t *>(tensor);
-    return {codes,
-            reinterpret_cast<const __nv_fp8_e4m3 *>(nvfp4_scales_const(tensor, elements)),
+    return {codes, reinterpret_cast<const __nv_fp8_e4m3 *>(nvfp4_scales_const(tensor, elements)),
             reinterpret_cast<const float *>(codes + nvfp4_tensor_scale_offset(elements))};
 }
 

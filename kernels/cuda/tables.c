@@ -1,11 +1,13 @@
 /* tables.c - the GPU's rows, from the plain to the fast. */
 #include "../catalogue.h"
 
-extern const struct impl matmul_cuda[], matmul_simt_cuda[];
+extern const struct impl matmul_cuda[], matmul_mma_bf16_cuda[], matmul_mma_fp16_cuda[],
+    matmul_mma_tf32_cuda[], matmul_simt_cuda[];
 extern const struct impl moves_cuda[];
 
 const struct impl *const cuda_kernels[] = {
-    matmul_cuda, matmul_simt_cuda, /* in this order: the last that accepts a problem is the best */
+    matmul_cuda, matmul_simt_cuda, /* of those that accept a problem, the last is the best */
+    matmul_mma_bf16_cuda, matmul_mma_fp16_cuda, matmul_mma_tf32_cuda,
     moves_cuda,
     NULL,
 };
