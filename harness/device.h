@@ -41,7 +41,8 @@ struct device {
     char name[16];            /* "cpu": what --device says */
     char slug[64], model[96]; /* "amd-epyc", "AMD EPYC": what the hardware says */
     int max_threads;          /* CPU threads that may be used; 1 for a GPU */
-    int cores;                /* of these, on physical cores of their own */
+    int host_threads; /* CPU threads that fill operands in host memory; 0: those of the trial */
+    int cores;        /* of these, on physical cores of their own */
     struct level level[MAX_LEVELS];
     int levels;
     bool host_moves_threads; /* a hypervisor may spread the threads over two last-level caches */

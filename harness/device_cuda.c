@@ -6,6 +6,7 @@
 #include "counters.h"
 #include "devices.h"
 #include "nvml.h"
+#include "os.h"
 #include "runinfo.h"
 #include "specs.h"
 
@@ -433,10 +434,13 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         perror("roofline");
         abort();
     }
+    struct cpu_facts facts;
+    os_cpu_facts(&facts);
     s->info = *gpu;
     s->energy_j = NAN;
     *d = (struct device){
         .max_threads = 1,
+        .host_threads = facts.usable_count,
         .cores = 1,
         .emulated = gpu->emulated,
         .kernels = cuda_kernels,

@@ -84,7 +84,7 @@ static const struct fill_pool *pool_of(const struct operands *o, int i) {
 static int fill_operand(struct operands *o, int i, int s) {
     const struct operand *operand = &o->op->operand[i];
     const int64_t elements = operand_elements(operand, o->truth.s);
-    const int threads = o->truth.threads;
+    const int threads = o->device->host_threads ? o->device->host_threads : o->truth.threads;
     void *target = o->args[s].buf[i];
     if (!operand_is_read(operand, o->truth.beta)) {
         void *host = o->device->host_visible ? target : o->staging;

@@ -68,10 +68,10 @@ static const struct shape batches_full[] = {
  * there are several for each of 64 threads. */
 static const struct shape chains_all[] = {{1, 1, 3 << 14, 1 << 10}, END};
 
-/* GPUs. 2^24 fp32 lie in a level-2 cache of 96 MiB or more, 2^28 in DRAM (1 GiB an array). */
-static const struct shape gpu_vectors_smoke[] = {VECTOR(1 << 20), VECTOR(1 << 28), END};
+/* GPUs. 2^24 fp32 lie in a level-2 cache of 96 MiB or more, 2^27 in DRAM (512 MiB an array). */
+static const struct shape gpu_vectors_smoke[] = {VECTOR(1 << 20), VECTOR(1 << 27), END};
 static const struct shape gpu_vectors_default[] = {VECTOR(1 << 16), VECTOR(1 << 20),
-                                                   VECTOR(1 << 24), VECTOR(1 << 28), END};
+                                                   VECTOR(1 << 24), VECTOR(1 << 27), END};
 static const struct shape gpu_vectors_full[] = {VECTOR(1 << 12),
                                                 VECTOR(1 << 14),
                                                 VECTOR(1 << 16),

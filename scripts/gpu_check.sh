@@ -101,7 +101,7 @@ mkdir -p "$out" || exit 2
     run_ops() { "$program" bench "${into[@]}" --resume --impl "$1" --op "$2" --shape "$3" --time "$4" || result=1; }
     part_bench() {
         local result=0 into=(--device "$device" --out "$out" --quiet)
-        local vectors=268435456 squares=16384x16384 rows=65536x4096 batches=64x512x512x64
+        local vectors=134217728 squares=16384x16384 rows=65536x4096 batches=64x512x512x64
         local cubes=1024x1024x1024,4096x4096x4096,8192x8192x8192
         if [ $tiny = 1 ]; then
             vectors=100000 squares=200x304 rows=40x500 cubes=100x72x64 batches=3x40x24x32
