@@ -2,7 +2,15 @@
  * exactly: fp8 for GPUs without an fp8 mma.sync. */
 #include "matmul_mma.cuh"
 
-template <enum dtype T> using rows = mma_rows<T, operand_bf16>;
+struct operand_bf16 {
+    using product = __nv_bfloat16;
+    static constexpr int SIZE = 2;
+    static DEV void mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k16_bf16(d, a, b);
+    }
+};
+
+template <enum dtype T> using rows = mma_rows<T, mma_kernels<operand_bf16>>;
 
 #define ROWS(op, idea, dtype) \
     { op, idea, dtype, rows<dtype>::run, refuses_mma, rows<dtype>::scratch_bytes }

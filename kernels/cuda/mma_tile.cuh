@@ -82,6 +82,57 @@ template <bool K_MAJOR, int EXTENT, int SIZE, int K_BYTES, int THREADS> struct c
     }
 };
 
+/* ---- the loop over k ---- */
+
+/* A and B are copies<>; load(buffer, tile_a, tile_b, step) fetches the fragments of one of STEPS parts of a k-tile,
+ * multiply(buffer) uses them. Fragments have two buffers: the next ones are under way while the present ones are
+ * multiplied. k-tiles have STAGES buffers of A::T::BYTES + B::T::BYTES; there is one barrier a k-tile. */
+template <int STAGES, int STEPS, class A, class B, class LOAD, class MULTIPLY>
+DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int k_tiles,
+                const LOAD &load, const MULTIPLY &multiply) {
+    constexpr int A_BYTES = A::T::BYTES, STAGE = A_BYTES + B::T::BYTES;
+    static_assert(STEPS % 2 == 0, "fragment buffers alternate");
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) {
+        if (s < k_tiles) {
+            a.issue(shared + s * STAGE, a_pitch);
+            b.issue(shared + s * STAGE + A_BYTES, b_pitch);
+        }
+        gpu::cp_async_commit(); /* also an empty group: waits count groups */
+    }
+    gpu::cp_async_wait<STAGES - 2>(); /* this thread's part of the first k-tile is here */
+    __syncthreads();                  /* everybody's is */
+    load(0, shared, shared + A_BYTES, 0);
+
+    int reading = 0, writing = STAGES - 1;
+    for (int kt = 0; kt < k_tiles; kt++) {
+#pragma unroll
+        for (int step = 0; step < STEPS; step++) {
+            if (step == STEPS - 1) {
+                gpu::cp_async_wait<STAGES - 2>();
+                /* The next k-tile is here for everybody; and all have read the present one, whose buffer is the next
+                 * to be written. */
+                __syncthreads();
+                reading = reading + 1 == STAGES ? 0 : reading + 1;
+            }
+            /* after the last k-tile: whatever is there, for nobody */
+            load((step + 1) % 2, shared + reading * STAGE, shared + reading * STAGE + A_BYTES,
+                 (step + 1) % STEPS);
+            if (step == 0) {
+                if (kt + STAGES - 1 < k_tiles) {
+                    a.issue(shared + writing * STAGE, a_pitch);
+                    b.issue(shared + writing * STAGE + A_BYTES, b_pitch);
+                }
+                gpu::cp_async_commit();
+                writing = writing + 1 == STAGES ? 0 : writing + 1;
+            }
+            multiply(step % 2);
+        }
+    }
+    gpu::cp_async_wait<0>();
+    __syncthreads(); /* all have read their last fragments: the buffers are free */
+}
+
 /* ---- fragments for m16n8 with 32 bytes of k: m16n8k8 tf32, m16n8k16 fp16 and bf16, m16n8k32 fp8 ----
  * One code for all while k is contiguous: a register is 4 bytes of k whatever they hold. */
 

@@ -3,7 +3,7 @@
 
 extern const struct impl casts_cuda[], elementwise_cuda[], moves_cuda[], rows_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
-    matmul_mma_fp16_cuda[], matmul_mma_tf32_cuda[];
+    matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_tf32_cuda[];
 
 const struct impl *const cuda_kernels[] = {
     casts_cuda,
@@ -15,6 +15,8 @@ const struct impl *const cuda_kernels[] = {
     matmul_simt_cuda,
     matmul_mma_bf16_cuda,
     matmul_mma_fp16_cuda,
+    matmul_mma_fp64_cuda,
+    matmul_mma_fp8_cuda, /* after bf16, which does fp8 as well */
     matmul_mma_tf32_cuda,
     NULL,
 };
