@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+namespace { /* kernels of other files may have the same names */
+
 enum {
     WARP = 32,
     ROW_WARPS = 8, /* rows of a block of warp_registers */
@@ -73,7 +75,7 @@ struct block_team {
 
 template <enum dtype D, int W, int PIECES> struct row_in_registers {
     static constexpr bool KEEPS = true;
-    wide<D> at[PIECES][W];
+    wide<D> at[PIECES][W] = {}; /* pieces past the end are never looked at */
     int n, first, step;
 
     DEV row_in_registers(const stored<D> *x, int64_t length, int rank, int size)
@@ -340,6 +342,8 @@ template <enum dtype D> static const char *refuses_warp(const struct args *a) {
     const int kept = aligned(a, sizeof(stored<D>)) ? KEPT<D> : KEPT_ALONE;
     return a->s.n > kept * WARP ? "a row does not fit in a warp's registers" : refuses_many(a);
 }
+
+} // namespace
 
 #define ROWS(op, t)                                                                               \
     {OP_##op, "simple", DT_##t, simple<OP_##op, DT_##t>, refuses_many, nullptr},                  \

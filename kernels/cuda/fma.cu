@@ -1,0 +1,231 @@
+/* fma.cu - the flat roof: y = y + k (x1 w1 + x2 w2) for n lanes, k rounds of two multiply-adds each, all in registers.
+ *   fma_chain   CHAINS accumulators a thread: 16 warps of 16 chains hide a latency of 4 to 8 cycles many times over
+ *   mma_sync    TILES accumulator tiles a warp. The rows of A are x1 x2 x1 x2 ..., the columns of B w1 w2 w1 w2 ...: one
+ *               instruction of depth K adds K/2 rounds to each of its accumulators. What k leaves over is one more, with
+ *               elements of A beyond it zero.
+ * Lanes of y are all treated alike, so that where in a tile one lies is of no importance. */
+#include "cuda_kernel.cuh"
+
+namespace { /* kernels of other files may have the same names */
+
+enum {
+    WARP = 32,
+    THREADS = 256,
+    TILES =
+        8, /* with 8 warps and more a multiprocessor, twice what the latency of 33 cycles needs */
+    UNROLL = 4, /* rounds or instructions between two looks at the counter */
+    /* Instructions in a row before an fp8 sum is added to one in fp32: fp8 tensor cores are reported to keep 13 bits of
+     * fraction (DeepSeek-V3 for Hopper, SageAttention2 for Ada). Sums of 128 rounds of small integers fit. */
+    FP8_ROW = 8,
+};
+
+/* ---- multiply-add instructions ---- */
+
+template <class T, int CHAINS>
+__global__ void __launch_bounds__(THREADS)
+    fma_chain_kernel(const T *__restrict__ x, const T *__restrict__ w, T *__restrict__ y, int64_t n,
+                     int64_t k) {
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * (THREADS * CHAINS) + threadIdx.x;
+    const T x0 = x[0], x1 = x[1], w0 = w[0], w1 = w[1];
+    T chain[CHAINS];
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        chain[c] = first + c * THREADS < n ? y[first + c * THREADS] : T(0);
+
+#pragma unroll UNROLL
+    for (int64_t round = 0; round < k; round++) {
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++) chain[c] = fma(x0, w0, chain[c]);
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++) chain[c] = fma(x1, w1, chain[c]);
+    }
+
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        if (first + c * THREADS < n) y[first + c * THREADS] = chain[c];
+}
+
+template <class T, int CHAINS> int fma_chain(const struct args *a) {
+    launch_config c;
+    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.n, THREADS * CHAINS)));
+    c.block = dim3(THREADS);
+    c.stream = stream_of(a);
+    return gpu_launch(c, fma_chain_kernel<T, CHAINS>, operand<const T>(a, 0),
+                      operand<const T>(a, 1), operand<T>(a, 2), a->s.n, a->s.k);
+}
+
+/* ---- tensor instructions ----
+ * tile<D>: an instruction's depth K, its registers of A and B and accumulators a lane, and how they are filled: pairs() is
+ * a register of pairs (v1, v2) of which those from `rounds` on are zero; register r of lane l holds pair first(r, l). */
+
+template <enum dtype D> DEV uint32_t bits_of(const typename element<D>::type *v, int i) {
+    if constexpr (sizeof(*v) == 1) return reinterpret_cast<const unsigned char *>(v)[i];
+    if constexpr (sizeof(*v) == 2) return reinterpret_cast<const unsigned short *>(v)[i];
+    return reinterpret_cast<const uint32_t *>(v)[i % 2];
+}
+
+/* Depth K of 32-bit registers that hold PER elements each; A has registers for k and, from 2 on, for k + K/2; B the same
+ * with one each. */
+template <enum dtype D> struct tile {
+    static constexpr int PER = 4 / static_cast<int>(sizeof(typename element<D>::type)), K = 8 * PER;
+    using acc = float;
+    static constexpr int ACCS = 4;
+    struct fragments {
+        uint32_t a[4], b[2];
+    };
+
+    DEV static uint32_t filled(const typename element<D>::type *v, int lane, int half, int rounds) {
+        const int k = half * (K / 2) + lane % 4 * PER; /* of the register's first element */
+        uint32_t bits = 0;
+#pragma unroll
+        for (int e = 0; e < PER; e++)
+            if ((k + e) / 2 < rounds) bits |= bits_of<D>(v, (k + e) % 2) << (32 / PER * e % 32);
+        return bits;
+    }
+    DEV static void fill(fragments &f, const typename element<D>::type *x,
+                         const typename element<D>::type *w, int lane, int rounds) {
+#pragma unroll
+        for (int r = 0; r < 4; r++) f.a[r] = filled(x, lane, r / 2, rounds);
+#pragma unroll
+        for (int r = 0; r < 2; r++) f.b[r] = filled(w, lane, r, K / 2);
+    }
+    DEV static void multiply(acc (&d)[ACCS], const fragments &f) {
+        if constexpr (D == DT_tf32) gpu::mma_m16n8k8_tf32(d, f.a, f.b);
+        if constexpr (D == DT_fp16) gpu::mma_m16n8k16_f16(d, f.a, f.b);
+        if constexpr (D == DT_bf16) gpu::mma_m16n8k16_bf16(d, f.a, f.b);
+        if constexpr (D == DT_fp8_e4m3) gpu::mma_m16n8k32_e4m3(d, f.a, f.b);
+        if constexpr (D == DT_fp8_e5m2) gpu::mma_m16n8k32_e5m2(d, f.a, f.b);
+    }
+};
+
+template <> struct tile<DT_fp64> {
+    using acc = double;
+    static constexpr int K = 4, ACCS = 2;
+    struct fragments {
+        double a, b;
+    };
+    DEV static void fill(fragments &f, const double *x, const double *w, int lane, int rounds) {
+        f.a = lane % 4 / 2 < rounds ? x[lane % 2] : 0;
+        f.b = w[lane % 2];
+    }
+    DEV static void multiply(acc (&d)[ACCS], const fragments &f) {
+        gpu::mma_m8n8k4_f64(d, f.a, f.b);
+    }
+};
+
+/* `times` instructions on each of the accumulator tiles. */
+template <enum dtype D>
+DEV void multiply_tiles(typename tile<D>::acc (&y)[TILES][tile<D>::ACCS],
+                        const typename tile<D>::fragments &f, int64_t times, uint32_t) {
+#pragma unroll UNROLL
+    for (int64_t i = 0; i < times; i++) {
+#pragma unroll
+        for (int t = 0; t < TILES; t++) tile<D>::multiply(y[t], f);
+    }
+}
+
+/* The same for fp8, FP8_ROW instructions at a time from zero. Each sum is the same: that the compiler does not compute
+ * it once, for all tiles and times, B is changed by a `zero` that it cannot know. */
+template <enum dtype D>
+DEV void multiply_fp8_tiles(float (&y)[TILES][4], const typename tile<D>::fragments &f,
+                            int64_t times, uint32_t zero) {
+    typename tile<D>::fragments g[TILES];
+#pragma unroll
+    for (int t = 0; t < TILES; t++) g[t] = f;
+    for (int64_t i = 0; i < times; i += FP8_ROW) {
+        const int row = times - i < FP8_ROW ? static_cast<int>(times - i) : FP8_ROW;
+        float sum[TILES][4] = {};
+#pragma unroll
+        for (int t = 0; t < TILES; t++) g[t].b[0] ^= zero * static_cast<uint32_t>(t + 1);
+        if (row == FP8_ROW) {
+#pragma unroll
+            for (int j = 0; j < FP8_ROW; j++) {
+#pragma unroll
+                for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], g[t]);
+            }
+        } else {
+            for (int j = 0; j < row; j++) {
+#pragma unroll
+                for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], g[t]);
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < TILES; t++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) y[t][e] += sum[t][e];
+    }
+}
+
+template <enum dtype D>
+__global__ void __launch_bounds__(THREADS)
+    mma_sync_kernel(const typename element<D>::type *__restrict__ x,
+                    const typename element<D>::type *__restrict__ w,
+                    typename tile<D>::acc *__restrict__ y, int64_t n, int64_t k, uint32_t zero) {
+    constexpr int ACCS = tile<D>::ACCS, ROUNDS = tile<D>::K / 2;
+    const int lane = static_cast<int>(threadIdx.x) % WARP;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * (THREADS * TILES * ACCS) + threadIdx.x;
+    typename tile<D>::acc sum[TILES][ACCS];
+#pragma unroll
+    for (int i = 0; i < TILES * ACCS; i++)
+        sum[i / ACCS][i % ACCS] = first + i * THREADS < n ? y[first + i * THREADS] : 0;
+
+    typename tile<D>::fragments f;
+    tile<D>::fill(f, x, w, lane, ROUNDS);
+    if constexpr (D == DT_fp8_e4m3 || D == DT_fp8_e5m2)
+        multiply_fp8_tiles<D>(sum, f, k / ROUNDS, zero);
+    else
+        multiply_tiles<D>(sum, f, k / ROUNDS, zero);
+    if (k % ROUNDS) {
+        tile<D>::fill(f, x, w, lane, static_cast<int>(k % ROUNDS));
+#pragma unroll
+        for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], f);
+    }
+
+#pragma unroll
+    for (int i = 0; i < TILES * ACCS; i++)
+        if (first + i * THREADS < n) y[first + i * THREADS] = sum[i / ACCS][i % ACCS];
+}
+
+template <enum dtype D> int mma_sync(const struct args *a) {
+    using T = typename element<D>::type;
+    launch_config c;
+    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.n, THREADS * TILES * tile<D>::ACCS)));
+    c.block = dim3(THREADS);
+    c.stream = stream_of(a);
+    return gpu_launch(c, mma_sync_kernel<D>, operand<const T>(a, 0), operand<const T>(a, 1),
+                      operand<typename tile<D>::acc>(a, 2), a->s.n, a->s.k, 0u);
+}
+
+/* ---- refusals ---- */
+
+const char *refuses_fp64(const struct args *a) {
+    const int cc = a->gpu->cc;
+    return cc == 80 || cc / 10 == 9 || cc / 10 == 10
+               ? nullptr
+               : "this GPU has no tensor cores for fp64: the instruction is taken apart";
+}
+
+/* Before sm_89 there is none. */
+const char *refuses_fp8(const struct args *a) {
+    const int cc = a->gpu->cc;
+    if (cc < 89) return "fp8 tensor cores begin with sm_89";
+    return cc == 89 || cc / 10 == 12
+               ? nullptr
+               : "mma.sync fp8 is emulated by converts on sm_90 and sm_100: not the tensor cores' "
+                 "own rate";
+}
+
+} // namespace
+
+extern "C" const struct impl fma_cuda[];
+const struct impl fma_cuda[] = {
+    {OP_fma, "fma_chain", DT_fp64, fma_chain<double, 8>, nullptr, nullptr},
+    {OP_fma, "fma_chain", DT_fp32, fma_chain<float, 16>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_fp64, mma_sync<DT_fp64>, refuses_fp64, nullptr},
+    {OP_fma, "mma_sync", DT_tf32, mma_sync<DT_tf32>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_fp16, mma_sync<DT_fp16>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_bf16, mma_sync<DT_bf16>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_fp8_e4m3, mma_sync<DT_fp8_e4m3>, refuses_fp8, nullptr},
+    {OP_fma, "mma_sync", DT_fp8_e5m2, mma_sync<DT_fp8_e5m2>, refuses_fp8, nullptr},
+    {},
+};
