@@ -108,7 +108,7 @@ static int load_cupti(char *why, size_t size) {
         find(l, "cuptiRangeProfilerDecodeData", &cupti.decode);
     if (cupti.loaded) return 0;
     dlclose(l);
-    snprintf(why, size, "counters: libcupti is older than 12.6 and lacks the range profiler");
+    snprintf(why, size, "counters: this libcupti has no range profiler");
     return -1;
 }
 

@@ -2,7 +2,8 @@
  * profiler: a call out of order, of another size or with a foreign object is an error, as CUPTI has it.
  *
  * FAKE_CUPTI_FAIL=<function>=<code>,... makes functions return an error. FAKE_CUPTI_LACKS=<metric> is unknown.
- * FAKE_CUPTI_PASSES is how many there really are. A metric's value is 1000 and its index among the added ones. */
+ * FAKE_CUPTI_PASSES is how many there really are. A metric's value is 1000 and its index among the added ones.
+ * Further variables, FAKE_..., stand where they act. */
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
