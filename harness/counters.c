@@ -1,14 +1,9 @@
 /* counters.c - CUPTI's Range Profiling API, user ranges and user replay: the caller's run is repeated once a pass, each
  * time as one range. The host half (names, plan, values) needs no GPU. Order of the calls: CUPTI 13.0 documentation,
  * section "CUPTI Range Profiling API". */
+#include "counters_cupti.h"
 #include "counters_metrics.h"
 
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
-#include <cupti_target.h>
-
-#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,129 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 1024, CHIP_BYTES = 16 };
-
-/* ---- the libraries: one of each in a process, never unloaded, for CUPTI's hooks stay in the driver ---- */
-
-static struct {
-    bool loaded, started;
-    CUptiResult (*text)(CUptiResult, const char **);
-    CUptiResult (*initialize)(CUpti_Profiler_Initialize_Params *);
-    CUptiResult (*supported)(CUpti_Profiler_DeviceSupported_Params *);
-    CUptiResult (*availability)(CUpti_Profiler_GetCounterAvailability_Params *);
-    CUptiResult (*chip_name)(CUpti_Device_GetChipName_Params *);
-    CUptiResult (*host_open)(CUpti_Profiler_Host_Initialize_Params *);
-    CUptiResult (*host_close)(CUpti_Profiler_Host_Deinitialize_Params *);
-    CUptiResult (*host_add)(CUpti_Profiler_Host_ConfigAddMetrics_Params *);
-    CUptiResult (*host_image_size)(CUpti_Profiler_Host_GetConfigImageSize_Params *);
-    CUptiResult (*host_image)(CUpti_Profiler_Host_GetConfigImage_Params *);
-    CUptiResult (*host_passes)(CUpti_Profiler_Host_GetNumOfPasses_Params *);
-    CUptiResult (*host_evaluate)(CUpti_Profiler_Host_EvaluateToGpuValues_Params *);
-    CUptiResult (*enable)(CUpti_RangeProfiler_Enable_Params *);
-    CUptiResult (*disable)(CUpti_RangeProfiler_Disable_Params *);
-    CUptiResult (*data_size)(CUpti_RangeProfiler_GetCounterDataSize_Params *);
-    CUptiResult (*data_initialize)(CUpti_RangeProfiler_CounterDataImage_Initialize_Params *);
-    CUptiResult (*data_info)(CUpti_RangeProfiler_GetCounterDataInfo_Params *);
-    CUptiResult (*configure)(CUpti_RangeProfiler_SetConfig_Params *);
-    CUptiResult (*start)(CUpti_RangeProfiler_Start_Params *);
-    CUptiResult (*stop)(CUpti_RangeProfiler_Stop_Params *);
-    CUptiResult (*push)(CUpti_RangeProfiler_PushRange_Params *);
-    CUptiResult (*pop)(CUpti_RangeProfiler_PopRange_Params *);
-    CUptiResult (*decode)(CUpti_RangeProfiler_DecodeData_Params *);
-} cupti;
-
-static struct {
-    CUresult (*current)(CUcontext *);
-    CUresult (*device)(CUdevice *);
-} driver;
-
-/* Whether the library has a function. ISO C has no cast from an object pointer to a function's. */
-static bool find(void *library, const char *name, void *function) {
-    void *address = dlsym(library, name);
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
-
-static void *open_cupti(void) {
-    static const char *const files[] = {"libcupti.so.13", "libcupti.so", "libcupti.so.12"};
-    static const char *const folders[] = {"extras/CUPTI/lib64", "lib64", "lib"};
-    enum { FILES = sizeof files / sizeof files[0], FOLDERS = sizeof folders / sizeof folders[0] };
-    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    char path[PATH_BYTES];
-    void *library = NULL;
-    for (int f = 0; f < FILES && !library; f++) library = dlopen(files[f], RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0] && !library; i++)
-        for (int k = 0; k < FOLDERS * FILES && roots[i] && roots[i][0] && !library; k++)
-            if (snprintf(path, sizeof path, "%s/%s/%s", roots[i], folders[k / FILES],
-                         files[k % FILES]) < (int)sizeof path)
-                library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-static int load_cupti(char *why, size_t size) {
-    if (cupti.loaded) return 0;
-    void *l = open_cupti();
-    if (!l) {
-        snprintf(why, size, "counters: libcupti is not installed (CUDA_HOME names the toolkit)");
-        return -1;
-    }
-    cupti.loaded =
-        find(l, "cuptiGetResultString", &cupti.text) &&
-        find(l, "cuptiProfilerInitialize", &cupti.initialize) &&
-        find(l, "cuptiProfilerDeviceSupported", &cupti.supported) &&
-        find(l, "cuptiProfilerGetCounterAvailability", &cupti.availability) &&
-        find(l, "cuptiDeviceGetChipName", &cupti.chip_name) &&
-        find(l, "cuptiProfilerHostInitialize", &cupti.host_open) &&
-        find(l, "cuptiProfilerHostDeinitialize", &cupti.host_close) &&
-        find(l, "cuptiProfilerHostConfigAddMetrics", &cupti.host_add) &&
-        find(l, "cuptiProfilerHostGetConfigImageSize", &cupti.host_image_size) &&
-        find(l, "cuptiProfilerHostGetConfigImage", &cupti.host_image) &&
-        find(l, "cuptiProfilerHostGetNumOfPasses", &cupti.host_passes) &&
-        find(l, "cuptiProfilerHostEvaluateToGpuValues", &cupti.host_evaluate) &&
-        find(l, "cuptiRangeProfilerEnable", &cupti.enable) &&
-        find(l, "cuptiRangeProfilerDisable", &cupti.disable) &&
-        find(l, "cuptiRangeProfilerGetCounterDataSize", &cupti.data_size) &&
-        find(l, "cuptiRangeProfilerCounterDataImageInitialize", &cupti.data_initialize) &&
-        find(l, "cuptiRangeProfilerGetCounterDataInfo", &cupti.data_info) &&
-        find(l, "cuptiRangeProfilerSetConfig", &cupti.configure) &&
-        find(l, "cuptiRangeProfilerStart", &cupti.start) &&
-        find(l, "cuptiRangeProfilerStop", &cupti.stop) &&
-        find(l, "cuptiRangeProfilerPushRange", &cupti.push) &&
-        find(l, "cuptiRangeProfilerPopRange", &cupti.pop) &&
-        find(l, "cuptiRangeProfilerDecodeData", &cupti.decode);
-    if (cupti.loaded) return 0;
-    dlclose(l);
-    snprintf(why, size, "counters: libcupti is older than 12.6 and lacks the range profiler");
-    return -1;
-}
-
-static int load_driver(char *why, size_t size) {
-    if (driver.current) return 0;
-    void *l = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (l && find(l, "cuCtxGetDevice", &driver.device) &&
-        find(l, "cuCtxGetCurrent", &driver.current))
-        return 0;
-    snprintf(why, size, "counters: no CUDA driver (libcuda.so.1)");
-    if (l) dlclose(l);
-    return -1;
-}
-
-/* -1 with the reason, unless the code is success. */
-static int check(CUptiResult code, const char *call, char *why, size_t size) {
-    const char *text = NULL;
-    if (code == CUPTI_SUCCESS) return 0;
-    if (code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
-        code == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
-        snprintf(
-            why, size,
-            "counters: no permission (ERR_NVGPUCTRPERM): run as root or with CAP_SYS_ADMIN, or "
-            "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0%s",
-            code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? "" : " (on the host of this VM)");
-    else
-        snprintf(why, size, "counters: %s: %s (%d)", call,
-                 cupti.text(code, &text) == CUPTI_SUCCESS && text ? text : "error", (int)code);
-    return -1;
-}
+enum { CHIP_BYTES = 16, SPARE_PASSES = 16 };
 
 /* ---- the plan: which counters in which pass ---- */
 
@@ -169,7 +42,7 @@ static int plan_host(struct plan *p, const char *chip, const uint8_t *available,
         .pChipName = chip,
         .pCounterAvailabilityImage = available};
     *p = (struct plan){0};
-    if (check(cupti.host_open(&open), chip, why, size)) return -1;
+    if (cupti_check(cupti.host_open(&open), chip, why, size)) return -1;
     p->host = open.pHostObject;
     return 0;
 }
@@ -183,7 +56,7 @@ static int plan_add(struct plan *p, const char *const names[], int count, char *
         .pHostObject = p->host,
         .ppMetricNames = list,
         .numMetrics = (size_t)count};
-    return check(cupti.host_add(&add), names[0], why, size);
+    return cupti_check(cupti.host_add(&add), names[0], why, size);
 }
 
 static bool usable(const char *chip, const uint8_t *available, const char *name) {
@@ -203,7 +76,7 @@ static int plan_open(struct plan *p, const char *chip, const uint8_t *available,
     CUpti_Profiler_Host_GetConfigImageSize_Params bytes = {
         .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
         .pHostObject = p->host};
-    if (check(cupti.host_image_size(&bytes), "config image size", why, size)) goto failed;
+    if (cupti_check(cupti.host_image_size(&bytes), "config image size", why, size)) goto failed;
     p->image_bytes = bytes.configImageSize;
     p->image = malloc(p->image_bytes);
     if (!p->image) {
@@ -215,12 +88,12 @@ static int plan_open(struct plan *p, const char *chip, const uint8_t *available,
         .pHostObject = p->host,
         .configImageSize = p->image_bytes,
         .pConfigImage = p->image};
-    if (check(cupti.host_image(&image), "config image", why, size)) goto failed;
+    if (cupti_check(cupti.host_image(&image), "config image", why, size)) goto failed;
     CUpti_Profiler_Host_GetNumOfPasses_Params passes = {
         .structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
         .configImageSize = p->image_bytes,
         .pConfigImage = p->image};
-    if (check(cupti.host_passes(&passes), "number of passes", why, size)) goto failed;
+    if (cupti_check(cupti.host_passes(&passes), "number of passes", why, size)) goto failed;
     p->passes = (int)passes.numOfPasses;
     return 0;
 failed:
@@ -230,7 +103,7 @@ failed:
 
 int counters_plan(const char *chip, const char *const names[], int count, char *why, size_t size) {
     struct plan p;
-    if (load_cupti(why, size) || plan_host(&p, chip, NULL, why, size)) return 0;
+    if (cupti_load(why, size) || plan_host(&p, chip, NULL, why, size)) return 0;
     plan_close(&p);
     if (count < 1 || count > COUNTERS_MAX_METRICS) {
         snprintf(why, size, "counters: %d metrics", count);
@@ -278,29 +151,29 @@ static const char *obstacle(const CUpti_Profiler_DeviceSupported_Params *s) {
 
 static int find_device(struct counters *c, char *why, size_t size) {
     CUdevice device;
-    if (driver.current(&c->context) != CUDA_SUCCESS || !c->context ||
-        driver.device(&device) != CUDA_SUCCESS) {
+    if (cuda_driver.current(&c->context) != CUDA_SUCCESS || !c->context ||
+        cuda_driver.device(&device) != CUDA_SUCCESS) {
         snprintf(why, size, "counters: this thread has no CUDA context");
         return -1;
     }
     if (!cupti.started) {
         CUpti_Profiler_Initialize_Params start = {.structSize =
                                                       CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
-        if (check(cupti.initialize(&start), "initialize", why, size)) return -1;
+        if (cupti_check(cupti.initialize(&start), "initialize", why, size)) return -1;
         cupti.started = true;
     }
     CUpti_Profiler_DeviceSupported_Params supported = {
         .structSize = CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE,
         .cuDevice = device,
         .api = CUPTI_PROFILER_RANGE_PROFILING};
-    if (check(cupti.supported(&supported), "device supported", why, size)) return -1;
+    if (cupti_check(cupti.supported(&supported), "device supported", why, size)) return -1;
     if (obstacle(&supported)[0]) {
         snprintf(why, size, "counters: %s", obstacle(&supported));
         return -1;
     }
     CUpti_Device_GetChipName_Params chip = {
         .structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = (size_t)device};
-    if (check(cupti.chip_name(&chip), "chip name", why, size)) return -1;
+    if (cupti_check(cupti.chip_name(&chip), "chip name", why, size)) return -1;
     snprintf(c->chip, sizeof c->chip, "%s", chip.pChipName);
     return 0;
 }
@@ -309,17 +182,17 @@ static int find_device(struct counters *c, char *why, size_t size) {
 static int find_available(struct counters *c, char *why, size_t size) {
     CUpti_Profiler_GetCounterAvailability_Params p = {
         .structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE, .ctx = c->context};
-    if (check(cupti.availability(&p), "counter availability", why, size)) return -1;
+    if (cupti_check(cupti.availability(&p), "counter availability", why, size)) return -1;
     p.pCounterAvailabilityImage = c->available = calloc(1, p.counterAvailabilityImageSize);
     if (!c->available) {
         snprintf(why, size, "counters: out of memory");
         return -1;
     }
-    return check(cupti.availability(&p), "counter availability", why, size);
+    return cupti_check(cupti.availability(&p), "counter availability", why, size);
 }
 
 struct counters *counters_open(char *why, size_t size) {
-    if (load_cupti(why, size) || load_driver(why, size)) return NULL;
+    if (cupti_load(why, size) || cuda_driver_load(why, size)) return NULL;
     struct counters *c = calloc(1, sizeof *c);
     if (!c) {
         snprintf(why, size, "counters: out of memory");
@@ -376,7 +249,7 @@ static int image_open(struct image *m, struct counters *c, CUpti_RangeProfiler_O
         .numMetrics = (size_t)c->names,
         .maxNumOfRanges = 1,
         .maxNumRangeTreeNodes = 1};
-    if (check(cupti.data_size(&bytes), "counter data size", why, size)) return -1;
+    if (cupti_check(cupti.data_size(&bytes), "counter data size", why, size)) return -1;
     m->bytes = bytes.counterDataSize;
     m->data = calloc(1, m->bytes);
     if (!m->data) {
@@ -388,7 +261,7 @@ static int image_open(struct image *m, struct counters *c, CUpti_RangeProfiler_O
         .pRangeProfilerObject = profiler,
         .counterDataSize = m->bytes,
         .pCounterData = m->data};
-    return check(cupti.data_initialize(&initialize), "counter data", why, size);
+    return cupti_check(cupti.data_initialize(&initialize), "counter data", why, size);
 }
 
 /* One run as one range. Start and range are ended even when the run fails. */
@@ -408,18 +281,18 @@ static int count_pass(CUpti_RangeProfiler_Object *profiler, int (*run)(void *), 
                                                    CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE,
                                                .pRangeProfilerObject = profiler};
     int code;
-    if (check(cupti.start(&start), "start", why, size)) return -1;
-    int failed = check(cupti.push(&push), "push range", why, size);
+    if (cupti_check(cupti.start(&start), "start", why, size)) return -1;
+    int failed = cupti_check(cupti.push(&push), "push range", why, size);
     if (!failed) {
         if ((code = run(context)) != 0) {
             snprintf(why, size, "counters: the run failed (%d)", code);
             failed = -1;
         }
         const CUptiResult popped = cupti.pop(&pop);
-        if (!failed) failed = check(popped, "pop range", why, size);
+        if (!failed) failed = cupti_check(popped, "pop range", why, size);
     }
     const CUptiResult stopped = cupti.stop(&stop);
-    if (!failed) failed = check(stopped, "stop", why, size);
+    if (!failed) failed = cupti_check(stopped, "stop", why, size);
     *last = stop.isAllPassSubmitted;
     return failed;
 }
@@ -430,8 +303,10 @@ static int count_passes(struct counters *c, CUpti_RangeProfiler_Object *profiler
     bool last = false;
     int code;
     for (*passes = 0; !last; ++*passes) {
-        if (*passes == c->plan.passes) {
-            snprintf(why, size, "counters: more than the planned %d passes", c->plan.passes);
+        /* CUPTI says which pass is the last; the plan only keeps a fault from going on for ever. */
+        if (*passes == c->plan.passes + SPARE_PASSES) {
+            snprintf(why, size, "counters: no end after %d passes, %d were planned", *passes,
+                     c->plan.passes);
             return -1;
         }
         if (prepare && (code = prepare(context)) != 0) {
@@ -449,12 +324,12 @@ static int evaluate(struct counters *c, CUpti_RangeProfiler_Object *profiler, co
     CUpti_RangeProfiler_DecodeData_Params decode = {
         .structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE,
         .pRangeProfilerObject = profiler};
-    if (check(cupti.decode(&decode), "decode", why, size)) return -1;
+    if (cupti_check(cupti.decode(&decode), "decode", why, size)) return -1;
     CUpti_RangeProfiler_GetCounterDataInfo_Params info = {
         .structSize = CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE,
         .pCounterDataImage = m->data,
         .counterDataImageSize = m->bytes};
-    if (check(cupti.data_info(&info), "counter data", why, size)) return -1;
+    if (cupti_check(cupti.data_info(&info), "counter data", why, size)) return -1;
     if (decode.numOfRangeDropped != 0 || info.numTotalRanges != 1) {
         snprintf(why, size, "counters: %zu ranges where one was run, %zu lost", info.numTotalRanges,
                  decode.numOfRangeDropped);
@@ -469,7 +344,7 @@ static int evaluate(struct counters *c, CUpti_RangeProfiler_Object *profiler, co
         .ppMetricNames = c->name,
         .numMetrics = (size_t)c->names,
         .pMetricValues = value};
-    return check(cupti.host_evaluate(&values), "evaluate", why, size);
+    return cupti_check(cupti.host_evaluate(&values), "evaluate", why, size);
 }
 
 int counters_measure(struct counters *c, int (*prepare)(void *), int (*run)(void *), void *context,
@@ -480,7 +355,7 @@ int counters_measure(struct counters *c, int (*prepare)(void *), int (*run)(void
     CUpti_RangeProfiler_Enable_Params enable = {
         .structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE, .ctx = c->context};
     /* Only while it measures: an enabled profiler slows launches down. */
-    if (check(cupti.enable(&enable), "enable", why, size)) return -1;
+    if (cupti_check(cupti.enable(&enable), "enable", why, size)) return -1;
     CUpti_RangeProfiler_Object *profiler = enable.pRangeProfilerObject;
     if (image_open(&m, c, profiler, why, size)) goto done;
     CUpti_RangeProfiler_SetConfig_Params configure = {
@@ -497,7 +372,7 @@ int counters_measure(struct counters *c, int (*prepare)(void *), int (*run)(void
         .minNestingLevel = 1,
         .passIndex = 0,
         .targetNestingLevel = 1};
-    if (check(cupti.configure(&configure), "configuration", why, size) ||
+    if (cupti_check(cupti.configure(&configure), "configuration", why, size) ||
         count_passes(c, profiler, prepare, run, context, &passes, why, size) ||
         evaluate(c, profiler, &m, counted, why, size))
         goto done;
@@ -510,7 +385,7 @@ done:;
         .structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
         .pRangeProfilerObject = profiler};
     const CUptiResult disabled = cupti.disable(&disable);
-    if (!failed) failed = check(disabled, "disable", why, size);
+    if (!failed) failed = cupti_check(disabled, "disable", why, size);
     free(m.data);
     return failed;
 }

@@ -1,5 +1,5 @@
 /* counters.h - what an NVIDIA GPU's own counters say of a run: bytes moved, operations done. By CUPTI's range profiler,
- * looked for when the program runs (CUPTI 13, or 12 from 12.6 on; cc 7.5 and newer); where it is absent or not permitted
+ * looked for when the program runs (CUPTI 13, or a 12 that has it; cc 7.5 and newer); where it is absent or not permitted
  * there are no counters and a reason. The build picks counters.c or counters_absent.c. */
 #ifndef COUNTERS_H
 #define COUNTERS_H
@@ -11,14 +11,13 @@ struct counted {
     double dram_read_bytes, dram_written_bytes;
     double l2_bytes; /* asked of the L2 */
     double simt_flops_fp64, simt_flops_fp32;
-    double
-        simt_flops_fp16; /* bf16 too; a packed instruction is one operation: at least half of what was done */
+    /* bf16 too; half of what was done where the chip counts a packed instruction once. */
+    double simt_flops_fp16;
     /* Of the tensor cores, by operand format, in the chip's unit "math op"; whether a multiply-add is one or two of
-     * them must be seen on the device, with a product of known size. */
+     * them must be seen on the device, with a product of known size. On GB100, GB102 and GB10B fp8 has the fp6 and fp4
+     * operands of the same instructions too. */
     double tensor_ops_fp64, tensor_ops_tf32, tensor_ops_fp16, tensor_ops_bf16, tensor_ops_int8;
-    double
-        tensor_ops_fp8; /* GB100, GB102, GB10B: fp6 and fp4 operands of the same instructions too */
-    double tensor_ops_fp4;
+    double tensor_ops_fp8, tensor_ops_fp4;
     int passes; /* how often the run was repeated: a chip counts only so much at a time */
 };
 
@@ -31,7 +30,7 @@ struct counters *counters_open(char *why, size_t size);
 void counters_close(struct counters *c); /* c may be NULL */
 
 const char *counters_chip(const struct counters *c); /* "GH100" */
-int counters_passes(const struct counters *c); /* how often counters_measure() will call run() */
+int counters_passes(const struct counters *c);       /* planned calls of run() */
 
 /* Counts what run(context) does, in as many runs as there are passes: it must do the same each time, launch into the
  * context of counters_open() and synchronise. prepare(context), unless NULL, comes before each run and is not counted:

@@ -13,7 +13,8 @@ struct counters_term {
 /* Terms of a chip; how many, 0 for an unknown chip. */
 int counters_terms(const char *chip, struct counters_term terms[COUNTERS_MAX_METRICS]);
 
-/* Sums value[i] of terms[i], NaN for what was not counted. A field with an unknown term, or without terms, is NaN. passes = 0. */
+/* Sums value[i] of terms[i], NaN for what was not counted. A field with an unknown term, or without terms, is NaN;
+ * passes is 0. */
 void counters_sum(const struct counters_term terms[], const double value[], int count,
                   struct counted *out);
 #endif

@@ -1,5 +1,5 @@
 /* nvml.c - NVML's functions are looked up by name, one by one: a driver has those of its age, and a renamed one is sought
- * under both names. Signatures and constants: NVML API Reference Manual, sections "Device Queries" and "NvmlClocksEventReasons". */
+ * under both names. Signatures and constants: NVML API Reference Manual, "Device Queries", "NvmlClocksEventReasons". */
 #include "nvml.h"
 
 #include <dlfcn.h>

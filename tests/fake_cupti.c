@@ -2,7 +2,8 @@
  * profiler: a call out of order, of another size or with a foreign object is an error, as CUPTI has it.
  *
  * FAKE_CUPTI_FAIL=<function>=<code>,... makes functions return an error. FAKE_CUPTI_LACKS=<metric> is unknown.
- * FAKE_CUPTI_ENDLESS: no pass is the last. A metric's value is 1000 and its index among the added ones. */
+ * FAKE_CUPTI_PASSES is how many there really are. A metric's value is 1000 and its index among the added ones.
+ * Further variables, FAKE_..., stand where they act. */
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -36,6 +37,11 @@ int fake_cupti_in_range(void);
 /* Objects that are still open. */
 int fake_cupti_open(void) { return enabled + hosts; }
 int fake_cupti_in_range(void) { return enabled && profiler.started && profiler.in_range; }
+
+static int passes(void) {
+    const char *real = getenv("FAKE_CUPTI_PASSES");
+    return real ? atoi(real) : PASSES;
+}
 
 static CUptiResult failure(const char *function) {
     const size_t length = strlen(function);
@@ -257,14 +263,14 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p) {
     profiler.started = 0;
     profiler.submitted++;
     p->passIndex = (size_t)profiler.submitted;
-    p->isAllPassSubmitted = profiler.submitted == PASSES && !getenv("FAKE_CUPTI_ENDLESS");
+    p->isAllPassSubmitted = profiler.submitted == passes();
     return code;
 }
 
 CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p) {
     const CUptiResult code =
         call(__func__, p->structSize, CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE,
-             mine(p->pRangeProfilerObject) && profiler.submitted == PASSES && !profiler.started);
+             mine(p->pRangeProfilerObject) && profiler.submitted == passes() && !profiler.started);
     p->numOfRangeDropped = 0;
     if (code == CUPTI_SUCCESS) profiler.decoded = 1;
     return code;

@@ -88,6 +88,11 @@ static void check_values(const char *lacks) {
     w = (struct work){0};
     CHECK(counters_measure(c, NULL, run, &w, &out, why, sizeof why) == 0 && w.run == PASSES, "%s",
           why);
+    w = (struct work){0};
+    set("FAKE_CUPTI_PASSES", "5");
+    CHECK(counters_measure(c, prepare, run, &w, &out, why, sizeof why) == 0, "%s", why);
+    CHECK(w.run == 5 && out.passes == 5, "%d runs where the last pass is the fifth", w.run);
+    set("FAKE_CUPTI_PASSES", NULL);
     counters_close(c);
     set("FAKE_CUPTI_LACKS", NULL);
     CHECK(open_objects() == 0, "%d objects left open", open_objects());
@@ -162,7 +167,7 @@ int main(void) {
     check_step("FAKE_CUPTI_FAIL", "cuptiRangeProfilerStart=35", "CAP_SYS_ADMIN");
     check_step("FAKE_CUPTI_FAIL", "cuptiRangeProfilerStart=40", "host of this VM");
     check_step("FAKE_CUPTI_FAIL", "cuptiProfilerHostConfigAddMetrics=1", "counts nothing on GH100");
-    check_step("FAKE_CUPTI_ENDLESS", "1", "more than the planned 3 passes");
+    check_step("FAKE_CUPTI_PASSES", "1000", "no end after 19 passes, 3 were planned");
     check_step("FAKE_CUPTI_NO_RANGE", "1", "0 ranges where one was run");
     check_step("FAKE_CUPTI_VGPU", "1", "switched off for this vGPU");
     check_step("FAKE_CUPTI_CHIP", "GX999", "no metric is known for GX999");
