@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One of each in a process, never unloaded, for CUPTI's hooks stay in the cuda_driver. */
+/* One of each in a process, never unloaded, for CUPTI's hooks stay in the driver. */
 struct cupti {
     bool loaded, started; /* started: cuptiProfilerInitialize was called */
     CUptiResult (*text)(CUptiResult, const char **);
