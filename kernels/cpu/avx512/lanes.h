@@ -53,9 +53,12 @@ static inline f32s fp16_load(const uint16_t *x) {
 static inline f32s fp16_load_part(const uint16_t *x, int n) {
     return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_16(n), x));
 }
+#pragma GCC diagnostic push /* without optimisation the intrinsic is a macro that converts a sign */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 static inline __m256i fp16_round(f32s v) {
     return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+#pragma GCC diagnostic pop
 static inline void fp16_store(uint16_t *x, f32s v) {
     _mm256_storeu_si256((__m256i *)x, fp16_round(v));
 }

@@ -125,9 +125,13 @@ static inline vec_fp32 load_fp8_e5m2(const uint8_t *x, int64_t i) {
     return from_e5m2(load_128(x + i));
 }
 
+/* Without optimisation GCC's intrinsic is a macro that converts a sign. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 static inline __m256i to_fp16(__m512 v) {
     return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+#pragma GCC diagnostic pop
 static inline void store_fp64(double *y, int64_t i, vec_fp64 v) { _mm512_storeu_pd(y + i, v); }
 static inline void store_fp32(float *y, int64_t i, vec_fp32 v) { _mm512_storeu_ps(y + i, v); }
 static inline void store_fp16(uint16_t *y, int64_t i, vec_fp32 v) {
