@@ -1,0 +1,7 @@
+/* calculators.h - the commands behind roofline account <what>: argv[0] is what to call it in complaints; each returns
+ * the exit status. */
+#ifndef ACCOUNT_CALCULATORS_H
+#define ACCOUNT_CALCULATORS_H
+
+int account_time(int argc, char **argv);
+#endif

@@ -1,0 +1,95 @@
+# cli_account.sh - roofline account: the lecture's figures from the command line, its three forms, what it refuses.
+# shellcheck shell=bash disable=SC2317
+# shellcheck source-path=SCRIPTDIR source=cli.sh
+. "${SOURCE:?}/tests/cli.sh"
+roofline=${ROOFLINE:?}
+
+account() { run "$roofline" account "$@"; }
+has() { grep -qF -- "$1" out; }
+
+# value NAME: the value of a name in CSV on stdout.
+value() { sed -n "s/^$1,\([^,]*\),.*/\1/p" out; }
+
+# gives NAME VALUE ARGUMENT...: the calculator's value, to the digit.
+gives() {
+    account "${@:3}" --csv
+    pass_if "status $status, not 0: ${*:3}" [ "$status" -eq 0 ]
+    pass_if "$1 is '$(value "$1")', not '$2': ${*:3}" [ "$(value "$1")" = "$2" ]
+}
+
+# about NAME LOW HIGH ARGUMENT...: the value lies between.
+about() {
+    account "${@:4}" --csv
+    pass_if "status $status, not 0: ${*:4}" [ "$status" -eq 0 ]
+    pass_if "$1 is '$(value "$1")', not within $2 and $3: ${*:4}" \
+        awk -v x="$(value "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(x != "" && x >= low && x <= high) }'
+}
+
+# json FILE: whether it is JSON, by what is here to tell; without a tool nothing is claimed (a unit test parses it too).
+json() {
+    if command -v jq >/dev/null; then
+        jq -e . "$1" >/dev/null
+    elif command -v python3 >/dev/null; then
+        python3 -m json.tool "$1" >/dev/null
+    fi
+}
+
+# ---- every calculator describes itself, and its example runs ----
+account --help
+mapfile -t calculators < <(sed -n 's/^  \([a-z]*\)   *[A-Za-z].*/\1/p' out)
+pass_if "--help names calculators" [ "${#calculators[@]}" -ge 1 ]
+for what in "${calculators[@]}"; do
+    for help in --help -h; do
+        account "$what" $help
+        pass_if "$what $help: status $status" [ "$status" -eq 0 ]
+        pass_if "$what $help: usage" grep -q "^Usage: roofline account $what" out
+        pass_if "$what $help: fits 120 columns" [ "$(awk 'length > 120' out | wc -l)" -eq 0 ]
+        pass_if "$what $help: stderr is empty" [ ! -s err ]
+    done
+    mapfile -t examples < <(sed -n 's/^  roofline //p' out)
+    pass_if "$what --help has an example" [ "${#examples[@]}" -ge 1 ]
+    for example in "${examples[@]}"; do
+        for form in '' --json --csv --units=si; do
+            (cd "$SOURCE" && eval "\"$roofline\" $example $form") >out 2>err </dev/null
+            status=$?
+            pass_if "example, status $status: $example $form" [ "$status" -eq 0 ]
+            pass_if "example says something: $example $form" [ -s out ]
+            [ "$form" != --json ] || pass_if "JSON: $example" json out
+            [ "$form" != --csv ] || pass_if "CSV has a header: $example" grep -q '^[a-z_]*\(,[a-z_]*\)*$' out
+        done
+    done
+    refused 'unknown option.*--frobnicate' "$roofline" account "$what" --frobnicate
+    refused 'json or --csv' "$roofline" account "$what" --json --csv
+    refused "one of binary si" "$roofline" account "$what" --units metric
+done
+refused "unknown 'nonsense'; one of time" "$roofline" account nonsense
+refused "say what" "$roofline" account
+
+# ---- time ----
+about days 143.92 143.94 time --params 70e9 --tokens 15e12 --gpu h100 --count 1024 --mfu 0.5
+about days 143.92 143.94 time --params 70B --tokens 15T --peak 989.5e12 --count 1024
+gives training_flops 6.3e+24 time --params 70e9 --tokens 15e12
+about training_flops 9.574e21 9.576e21 time --gpu h100 --count 8 --days 14 --mfu 1
+about share_of_gpt3 3.045 3.055 time --gpu h100 --count 8 --days 14 --mfu 1
+about tokens 14.99e12 15.01e12 time --params 70e9 --days 143.927 --gpu h100 --count 1024 --mfu 0.5
+about parameters 69.9e9 70.1e9 time --tokens 15e12 --days 143.927 --gpu h100 --count 1024 --mfu 0.5
+about mfu 0.4999 0.5001 time --params 70e9 --tokens 15e12 --days 143.927 --gpu h100 --count 1024
+about mfu 0.4206 0.4207 time --params 7e9 --tokens-per-second 400e3 --gpu a100 --count 128
+gives share_of_gpt3 100 time --flops 3.14e23
+account time --params 70e9 --tokens 15e12 --gpu h100 --count 1024 --mfu 0.5
+pass_if "the formula has the figures" has '6 N D = 6 x 70e9 x 15e12'
+pass_if "which card was taken is said" has 'H100 SXM5 80GB'
+refused "say --params" "$roofline" account time
+refused "say --params" "$roofline" account time --gpu h100
+refused "unknown GPU 'h1000'" "$roofline" account time --params 1 --tokens 1 --gpu h1000
+refused "no nvfp4 peak" "$roofline" account time --params 1 --tokens 1 --gpu h100 --dtype nvfp4
+refused "a number above 0" "$roofline" account time --params -1
+refused "a number above 0" "$roofline" account time --params 1e400
+refused "at most 1" "$roofline" account time --mfu 1.5
+refused "too large" "$roofline" account time --params 1e300 --tokens 1e300
+refused "needs a value" "$roofline" account time --params
+refused "takes no value" "$roofline" account time --json=1
+refused "follows from" "$roofline" account time --params 1e9 --tokens 1e9 --days 1 --mfu 0.5 --gpu h100
+refused "unexpected argument 'x'" "$roofline" account time x
+refused "say --gpu" "$roofline" account time --params 1e9 --days 3
+finish
