@@ -11,6 +11,8 @@ static const struct {
     const char *does;
 } calculators[] = {
     {"time", account_time, "FLOPs, days, GPU-hours and MFU of a training run"},
+    {"memory", account_memory,
+     "bytes that training takes, what fits on so many cards, ZeRO, parallelism"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

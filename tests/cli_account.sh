@@ -92,4 +92,40 @@ refused "takes no value" "$roofline" account time --json=1
 refused "follows from" "$roofline" account time --params 1e9 --tokens 1e9 --days 1 --mfu 0.5 --gpu h100
 refused "unexpected argument 'x'" "$roofline" account time x
 refused "say --gpu" "$roofline" account time --params 1e9 --days 3
+
+# ---- memory ----
+about largest_model 53.33e9 53.34e9 memory --gpus 8 --gpu-memory 80e9 --dtype bf16 --optimizer adamw
+gives bytes_a_parameter 12 memory --gpus 8 --gpu-memory 80e9 --dtype bf16 --optimizer adamw
+gives largest_model 40000000000 memory --gpus 8 --gpu-memory 80e9 --dtype fp32 --optimizer adamw
+gives largest_model 40000000000 memory --gpus 8 --gpu h100 --dtype bf16 --master
+gives largest_model 320000000000 memory --gpus 8 --gpu-memory 80GB --inference
+toy=(memory --layers 3 --hidden 4 --batch 2 --dtype bf16 --optimizer adagrad)
+gives parameters 96 "${toy[@]}"
+gives gradients 96 "${toy[@]}"
+gives optimizer_state 192 "${toy[@]}"
+gives activations 48 "${toy[@]}"
+gives total 432 "${toy[@]}"
+gives flops_a_step 576 "${toy[@]}"
+gives activations 2097152 memory --layers 16 --hidden 1024 --batch 64
+gives activations 524288 memory --layers 16 --hidden 1024 --batch 64 --accumulate 4
+gives optimizer_state 10 memory --params 10 --optimizer momentum --optimizer-dtype fp8_e4m3
+gives total_a_device 120000000000 memory --params 7.5e9 --dp 64 --zero 0 --master
+gives total_a_device 16640625000 memory --params 7.5e9 --dp 64 --zero 2 --master
+account memory --layers 16 --hidden 1024 --batch 64
+pass_if "binary units" has '(2 MiB)'
+account memory --gpus 8 --gpu-memory 80e9 --params 50e9 --units si
+pass_if "SI units" has '(600 GB)'
+account memory --gpus 1 --gpu-memory 80e9 --params 50e9
+pass_if "what does not fit is said" has 'does not fit'
+refused "say --params" "$roofline" account memory
+refused "2 x 1 x anything is not --gpus 3" "$roofline" account memory --params 1 --gpus 3 --tp 2
+refused "is not --gpus 8" "$roofline" account memory --params 1 --gpus 8 --tp 2 --pp 2 --dp 3
+refused "more than 2\^63 bytes" "$roofline" account memory --params 9e18
+refused "too many parameters" "$roofline" account memory --layers 9e18 --hidden 9e18 --batch 1
+refused "too many devices" "$roofline" account memory --params 1 --tp 4e9 --pp 4e9
+refused "no multiple of --heads" "$roofline" account memory --params 1 --layers 1 --hidden 10 --batch 1 --seq 1 --heads 3
+refused "does not divide --batch" "$roofline" account memory --layers 2 --hidden 2 --batch 3 --accumulate 2
+refused "one of none sgd" "$roofline" account memory --optimizer lion
+refused "one of fp64" "$roofline" account memory --dtype int8
+refused "do not fit" "$roofline" account memory --gpu t4 --params 1e9 --layers 9 --hidden 1e6 --batch 1e4
 finish

@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include "test.h"
 
+#include "../harness/account/activations.h"
 #include "../harness/account/answer.h"
 #include "../harness/account/count.h"
 #include "../harness/account/gpu.h"
+#include "../harness/account/training_memory.h"
 #include "../harness/account/training_time.h"
 
 #include <jansson.h>
@@ -104,7 +106,8 @@ static void written(void) {
                    {999999.9999e6, "1e12"},
                    {1e-8, "10e-9"},
                    {-70e9, "-70e9"},
-                   {1e6, "1e6"}};
+                   {1e6, "1e6"},
+                   {16777216, "16,777,216"}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         CHECK(strcmp(figure(figures[i].x).text, figures[i].want) == 0, "%g as %s", figures[i].x,
               figure(figures[i].x).text);
@@ -262,6 +265,125 @@ static void times(void) {
     CHECK(near(measured.mfu, 6 * 7e9 * 4e5 / (128 * 312e12), 1e-15), "%g", measured.mfu);
 }
 
+/* ---- memory ---- */
+
+static struct parameter_bits bits(enum dtype t, enum optimizer o, bool master) {
+    return (struct parameter_bits){value_bits_16(t), value_bits_16(t),
+                                   optimizer_states(o) * value_bits_16(DT_fp32),
+                                   master ? value_bits_16(DT_fp32) : 0};
+}
+
+static void bytes_a_parameter(void) {
+    static const struct {
+        enum dtype t;
+        enum optimizer o;
+        bool master;
+        int64_t bytes;
+        double largest; /* on 8 x 80e9 bytes */
+    } rows[] = {{DT_bf16, OPTIMIZER_ADAMW, false, 12, 53.333e9},
+                {DT_fp32, OPTIMIZER_ADAMW, false, 16, 40e9},
+                {DT_bf16, OPTIMIZER_ADAM, true, 16, 40e9},
+                {DT_fp32, OPTIMIZER_SGD, false, 8, 80e9},
+                {DT_fp32, OPTIMIZER_MOMENTUM, false, 12, 53.333e9},
+                {DT_fp32, OPTIMIZER_ADAGRAD, false, 12, 53.333e9},
+                {DT_fp32, OPTIMIZER_RMSPROP, false, 12, 53.333e9}};
+    const struct parallel once = {.zero = 3, .tensor = 1, .pipeline = 1, .data = 8};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct parameter_bits b = bits(rows[i].t, rows[i].o, rows[i].master);
+        CHECK(parameter_bits_sum(&b) == 128 * rows[i].bytes, "%g B",
+              (double)parameter_bits_sum(&b) / 128);
+        CHECK(near(largest_model(&b, &once, 80e9), rows[i].largest, 0.001e9), "%g",
+              largest_model(&b, &once, 80e9));
+    }
+    const struct parameter_bits inference = {.parameters = value_bits_16(DT_bf16)};
+    CHECK(near(largest_model(&inference, &once, 80e9), 320e9, 1), "inference");
+    CHECK(value_bytes(DT_nvfp4) == 0.5625, "nvfp4 takes %g", value_bytes(DT_nvfp4));
+    CHECK(bytes_of(value_bits_16(DT_nvfp4), 32) == 18, "two blocks of nvfp4");
+    CHECK(bytes_of(value_bits_16(DT_fp32), 49152 * (int64_t)12288) == 2415919104, "GPT-3's matrix");
+    CHECK(bytes_of(value_bits_16(DT_bf16), INT64_MAX / 2) == INT64_MAX - 1, "no overflow in bits");
+    CHECK(bytes_of(value_bits_16(DT_fp64), INT64_MAX / 2) == COUNT_OVERFLOW, "an overflow seen");
+}
+
+/* Rajbhandari et al. 2020, figure 1: 7.5e9 parameters over 64 devices, mixed precision Adam. */
+static void zero_stages(void) {
+    static const double want[] = {120e9, 31.4e9, 16.6e9, 1.9e9};
+    const struct parameter_bits b = bits(DT_bf16, OPTIMIZER_ADAM, true);
+    for (int stage = 0; stage < 4; stage++) {
+        const struct parallel p = {.zero = stage, .tensor = 1, .pipeline = 1, .data = 64};
+        const struct device_bytes d = device_bytes(&b, &p, 7500000000);
+        CHECK(near((double)device_bytes_sum(&d), want[stage], 0.05e9), "stage %d: %g", stage,
+              (double)device_bytes_sum(&d));
+        const double largest = largest_model(&b, &p, (double)device_bytes_sum(&d));
+        CHECK(near(largest, 7.5e9, 100), "stage %d, and back: %.0f", stage, largest);
+    }
+    const struct parallel model = {.zero = 0, .tensor = 4, .pipeline = 2, .data = 3};
+    const struct device_bytes d = device_bytes(&b, &model, 800);
+    CHECK(device_bytes_sum(&d) == 1600, "tensor and pipeline divide all: %lld",
+          (long long)device_bytes_sum(&d));
+}
+
+/* Korthikanti et al. 2022, table 2, per layer in 16 bits. */
+static void transformer_layers(void) {
+    const int64_t s = 2048, b = 3, h = 12288, a = 96, t = 8, sbh = s * b * h;
+    const struct layer_shape shape = gpt_layer_shape(h, a, true, false);
+    const struct layer_bytes layer = layer_bytes(&shape, DT_bf16, s, b);
+    struct stages alone = {1, 1, 1, false}, tensor = {t, 1, 1, false}, both = {t, 1, 1, true};
+    CHECK(transformer_activations(&layer, RECOMPUTE_NONE, 1, &alone) ==
+              34 * sbh + 5 * a * s * s * b,
+          "no parallelism");
+    CHECK(transformer_activations(&layer, RECOMPUTE_NONE, 1, &tensor) ==
+              10 * sbh + 24 * sbh / t + 5 * a * s * s * b / t,
+          "tensor parallel");
+    CHECK(transformer_activations(&layer, RECOMPUTE_NONE, 1, &both) ==
+              (34 * sbh + 5 * a * s * s * b) / t,
+          "tensor and sequence parallel");
+    CHECK(transformer_activations(&layer, RECOMPUTE_SELECTIVE, 1, &tensor) ==
+              10 * sbh + 24 * sbh / t,
+          "selective");
+    CHECK(transformer_activations(&layer, RECOMPUTE_FULL, 96, &alone) ==
+              96 * 2 * sbh + 34 * sbh + 5 * a * s * s * b,
+          "full: inputs, and one layer at work");
+    struct stages pipeline = {t, 8, 64, true};
+    CHECK(transformer_activations(&layer, RECOMPUTE_NONE, 96, &pipeline) ==
+              8 * 12 * ((34 * sbh + 5 * a * s * s * b) / t),
+          "the first of 8 stages holds 8 micro-batches of 12 layers");
+    pipeline.micro_batches = 2;
+    CHECK(transformer_activations(&layer, RECOMPUTE_NONE, 96, &pipeline) ==
+              2 * 12 * ((34 * sbh + 5 * a * s * s * b) / t),
+          "or as many as there are");
+    const struct layer_shape plain = gpt_layer_shape(h, a, false, true);
+    const struct layer_bytes flash = layer_bytes(&plain, DT_bf16, s, b);
+    CHECK(flash.scores == 4 * a * s * b && flash.outside == 8 * sbh, "flash, no dropout");
+    const struct layer_bytes huge = layer_bytes(&shape, DT_bf16, INT64_MAX / 4, 8);
+    CHECK(transformer_activations(&huge, RECOMPUTE_NONE, 1, &alone) == COUNT_OVERFLOW, "overflow");
+}
+
+static void networks(void) {
+    CHECK(network_activations(RECOMPUTE_NONE, 2, 4, 3, DT_bf16) == 48, "the toy net");
+    CHECK(network_activations(RECOMPUTE_NONE, 64, 1024, 16, DT_bf16) == 2 << 20, "2 MiB");
+    CHECK(network_activations(RECOMPUTE_NONE, 16, 1024, 16, DT_bf16) == 512 << 10, "512 KiB");
+    /* 2 sqrt(L) for square L; and by trying every segment length, none is better */
+    for (int64_t layers = 1; layers < 200; layers++) {
+        const struct kept kept = kept_layers(RECOMPUTE_SQRT, layers);
+        int64_t best = INT64_MAX;
+        for (int64_t k = 1; k <= layers; k++) {
+            const int64_t held = (layers + k - 1) / k + k;
+            if (held < best) best = held;
+        }
+        CHECK(kept.inputs + kept.layers == best, "%lld layers: %lld held, %lld would do",
+              (long long)layers, (long long)(kept.inputs + kept.layers), (long long)best);
+        int64_t again = 0; /* layers computed again when only the network's input is kept */
+        for (int64_t l = 1; l <= layers; l++) again += l - 1;
+        CHECK(near(recompute_factor(RECOMPUTE_ALL, layers),
+                   6 + 2.0 * (double)again / (double)layers, 1e-9),
+              "%lld layers", (long long)layers);
+    }
+    CHECK(kept_layers(RECOMPUTE_SQRT, 16).inputs == 4, "sqrt of 16");
+    CHECK(near(recompute_factor(RECOMPUTE_FULL, 16) / recompute_factor(RECOMPUTE_NONE, 16), 4 / 3.0,
+               1e-12),
+          "a third more");
+}
+
 int main(void) {
     counts();
     quantities();
@@ -269,5 +391,9 @@ int main(void) {
     answers();
     gpus();
     times();
+    bytes_a_parameter();
+    zero_stages();
+    transformer_layers();
+    networks();
     return test_result();
 }

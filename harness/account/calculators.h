@@ -4,4 +4,5 @@
 #define ACCOUNT_CALCULATORS_H
 
 int account_time(int argc, char **argv);
+int account_memory(int argc, char **argv);
 #endif

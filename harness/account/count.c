@@ -116,6 +116,8 @@ struct text figure(double x) {
         snprintf(t.text, sizeof t.text, "%.6g", x);
         return t;
     }
+    if (magnitude >= 1e6 && magnitude < 1e9 && x == floor(x) && fmod(x, 1000) != 0)
+        return grouped((int64_t)x); /* six digits would not be all of it */
     int exponent = 3 * (int)floor(log10(magnitude) / 3);
     if (fabs(x / pow(10, exponent)) >= 999.9995) exponent += 3;
     snprintf(t.text, sizeof t.text, "%.6ge%d", x / pow(10, exponent), exponent);

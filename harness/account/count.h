@@ -23,7 +23,7 @@ struct text {
     char text[48];
 };
 
-/* A figure within a formula: "1024", "989.5e12", "0.5"; exponents are multiples of three. */
+/* A figure within a formula: "1024", "989.5e12", "0.5", "16,777,216"; exponents are multiples of three. */
 struct text figure(double x);
 /* "2,415,919,104" */
 struct text grouped(int64_t n);
