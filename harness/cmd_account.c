@@ -13,6 +13,7 @@ static const struct {
     {"time", account_time, "FLOPs, days, GPU-hours and MFU of a training run"},
     {"memory", account_memory,
      "bytes that training takes, what fits on so many cards, ZeRO, parallelism"},
+    {"tensor", account_tensor, "elements, bytes, strides; what is a view and what a copy"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

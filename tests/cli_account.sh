@@ -128,4 +128,36 @@ refused "does not divide --batch" "$roofline" account memory --layers 2 --hidden
 refused "one of none sgd" "$roofline" account memory --optimizer lion
 refused "one of fp64" "$roofline" account memory --dtype int8
 refused "do not fit" "$roofline" account memory --gpu t4 --params 1e9 --layers 9 --hidden 1e6 --batch 1e4
+
+# ---- tensor ----
+gives bytes 2415919104 tensor --shape 49152x12288 --dtype fp32
+gives bytes 128 tensor --shape 4x8
+gives bytes 1207959552 tensor --shape 49152x12288 --dtype bf16
+gives bytes 16 tensor --shape 2x8 --dtype nvfp4 # 16 codes of 4 bits, a scale of 8 padded to 32, one of 32
+account tensor --shape 49152x12288 --dtype fp32
+pass_if "2304 MiB" has '2,415,919,104 B (2304 MiB)'
+gives element_offset 19 tensor --shape 4x8 --at 2,3
+gives element_offset 19 tensor --shape 4x8 --transpose 0,1 --at 3,2
+gives bytes_moved 0 tensor --shape 4x8 --transpose 0,1 --select 0,2 --slice 0,1:3
+gives bytes_moved 0 tensor --shape 4x8 --view 2,16
+gives bytes_moved 256 tensor --shape 4x8 --transpose 0,1 --reshape 32
+gives bytes_moved 256 tensor --shape 4x8 --transpose 0,1 --contiguous --view -1
+gives offset 7 tensor --shape 4x8 --select 1,-1
+gives numel 6 tensor --shape 4x8 --slice 0,1: --slice 1,:8:4
+gives contiguous no tensor --shape 4x8 --strides 1x4
+refused "not a view: dimension 0 has stride 1, not 4 x 8" "$roofline" account tensor --shape 4x8 --transpose 0,1 --view 32
+refused "say --shape" "$roofline" account tensor
+refused "at most 32 sizes" "$roofline" account tensor --shape 4xx8
+refused "at most 32 sizes" "$roofline" account tensor --shape 4x0
+refused "too many elements" "$roofline" account tensor --shape 4294967296x4294967296
+refused "2 of them, from 0 on" "$roofline" account tensor --shape 4x8 --strides 9e18x1
+refused "the storage is too large" "$roofline" account tensor --shape 4x8 --strides 4611686018427387904x1
+refused "no whole blocks" "$roofline" account tensor --shape 3x5 --dtype nvfp4
+refused "32 elements do not make" "$roofline" account tensor --shape 4x8 --view 5,-1
+refused "index 4 of dimension 0" "$roofline" account tensor --shape 4x8 --select 0,4
+refused "dimension 2 of a tensor of 2" "$roofline" account tensor --shape 4x8 --transpose 0,2
+refused "is empty" "$roofline" account tensor --shape 4x8 --slice 0,3:3
+refused "DIM,A:B" "$roofline" account tensor --shape 4x8 --slice 0,3
+refused "two whole numbers" "$roofline" account tensor --shape 4x8 --transpose 0
+refused "takes no value" "$roofline" account tensor --shape 4x8 --contiguous=1
 finish

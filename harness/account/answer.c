@@ -239,6 +239,7 @@ static void value_text(const struct answer *a, const struct answer_item *item, c
     if (item->kind == KIND_COUNT || (value == floor(value) && fabs(value) < 1e15)) {
         number = grouped(item->kind == KIND_COUNT ? item->count : (int64_t)value);
         if (!bytes && fabs(value) >= 1e6) brief = figure(value);
+        if (!strchr(brief.text, 'e')) brief.text[0] = '\0';
     }
     if (bytes) brief = in_units(value, a->si);
     if (!isfinite(value)) number = (struct text){"unknown"};

@@ -37,6 +37,10 @@ static int choose_dtype(const struct flag *flag, const char *text) {
     return option_choice(option, text, names, DTYPE_COUNT, flag->value);
 }
 
+static bool is_lone(const struct flag *flag) {
+    return flag->kind == FLAG_SET || flag->kind == FLAG_LONE_STEP;
+}
+
 static int take(const struct flag *flag, const char *text) {
     switch (flag->kind) {
     case FLAG_SET:
@@ -63,7 +67,8 @@ static int take(const struct flag *flag, const char *text) {
     case FLAG_TEXT:
         *(const char **)flag->value = text;
         return 0;
-    case FLAG_STEP: {
+    case FLAG_STEP:
+    case FLAG_LONE_STEP: {
         struct flag_steps *steps = flag->value;
         if (steps->count == FLAG_STEPS) return bad(flag->name, text, "too many steps");
         steps->name[steps->count] = flag->name;
@@ -110,13 +115,13 @@ enum flags_result flags_read(int argc, char **argv, const struct flag *flags, st
         const char *value = word[2 + length] == '=' ? word + 3 + length : NULL;
         if (!flag) {
             complain(&why, "%s: unknown option '%s'; --help lists them", argv[0], word);
-        } else if (flag->kind == FLAG_SET && value) {
+        } else if (is_lone(flag) && value) {
             complain(&why, "%s: --%s takes no value", argv[0], flag->name);
-        } else if (flag->kind != FLAG_SET && !value && i + 1 == argc) {
+        } else if (!is_lone(flag) && !value && i + 1 == argc) {
             complain(&why, "%s: --%s needs a value", argv[0], flag->name);
         } else {
-            if (flag->kind != FLAG_SET && !value) value = argv[++i];
-            if (take(flag, value)) return FLAGS_BAD;
+            if (!is_lone(flag) && !value) value = argv[++i];
+            if (take(flag, value ? value : "")) return FLAGS_BAD;
             continue;
         }
         account_refuse(&why);

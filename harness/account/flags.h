@@ -13,7 +13,8 @@ enum flag_kind {
     FLAG_DTYPE,    /* int: enum dtype */
     FLAG_CHOICE,   /* int: index into choices */
     FLAG_TEXT,     /* const char * */
-    FLAG_STEP      /* a struct flag_steps: each one kept, in order, with its name */
+    FLAG_STEP,     /* a struct flag_steps: each one kept, in order, with its name */
+    FLAG_LONE_STEP /* the same, without a value: "" */
 };
 
 struct flag {
