@@ -14,6 +14,7 @@ static const struct {
     {"memory", account_memory,
      "bytes that training takes, what fits on so many cards, ZeRO, parallelism"},
     {"tensor", account_tensor, "elements, bytes, strides; what is a view and what a copy"},
+    {"dtype", account_dtype, "number formats: bits, range, what becomes of a value"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

@@ -160,4 +160,29 @@ refused "is empty" "$roofline" account tensor --shape 4x8 --slice 0,3:3
 refused "DIM,A:B" "$roofline" account tensor --shape 4x8 --slice 0,3
 refused "two whole numbers" "$roofline" account tensor --shape 4x8 --transpose 0
 refused "takes no value" "$roofline" account tensor --shape 4x8 --contiguous=1
+
+# ---- dtype ----
+gives stored 0 dtype fp16 1e-8
+gives stored 1.0011717677116394e-08 dtype bf16 1e-8
+gives stored 1 dtype bf16 1.001
+gives next_above 1.0078125 dtype bf16 1.001
+gives pattern 0x322c dtype bf16 1e-8
+gives sign_exponent_fraction '0 01100100 0101100' dtype bf16 1e-8
+gives sign_exponent_fraction '1 01111 0000000000' dtype fp16 -1
+gives stored 448 dtype fp8_e4m3 500
+gives stored inf dtype fp16 70000
+gives stored 1.0009765625 dtype fp16 --bits 0x3c01
+gives max 65504 dtype fp16
+gives smallest_subnormal 0.5 dtype nvfp4
+account dtype --csv
+pass_if "a row a format" [ "$(wc -l <out)" -eq 9 ]
+pass_if "bf16's row" grep -q '^bf16,16,1,8,7,3.3895e+38,1.175e-38,9.184e-41,0.003906,yes,' out
+pass_if "fp8_e4m3 has no infinity" grep -q '^fp8_e4m3,8,1,4,3,448,0.01562,0.001953,0.0625,no,' out
+refused "one of fp64 fp32" "$roofline" account dtype int8
+refused "'one' is no number" "$roofline" account dtype bf16 one
+refused "unexpected argument '2'" "$roofline" account dtype bf16 1 2
+refused "a pattern of 16 bits" "$roofline" account dtype bf16 --bits 0x10000
+refused "a pattern of 64 bits" "$roofline" account dtype fp64 --bits 0x10000000000000000
+refused "a value or --bits" "$roofline" account dtype bf16 1 --bits 0
+refused "of which type" "$roofline" account dtype --bits 0
 finish

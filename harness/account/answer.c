@@ -76,6 +76,18 @@ void answer_real(struct answer *a, const char *name, double value, const char *u
     va_end(values);
 }
 
+void answer_exact(struct answer *a, const char *name, double value, const char *unit,
+                  const char *formula, ...) {
+    struct answer_item *item = new_item(a, name, unit);
+    item->kind = KIND_EXACT;
+    item->real = value;
+    if (!formula) return;
+    va_list values;
+    va_start(values, formula);
+    vsnprintf(item->formula, sizeof item->formula, formula, values);
+    va_end(values);
+}
+
 void answer_text(struct answer *a, const char *name, const char *format, ...) {
     struct answer_item *item = new_item(a, name, "");
     va_list values;
@@ -118,17 +130,17 @@ void answer_cell(struct answer *a, const char *format, ...) {
 
 /* ---- for scripts ---- */
 
-static void print_real(FILE *f, double x, const char *unknown) {
-    char text[40];
-    if (!isfinite(x)) {
-        fputs(unknown, f);
-        return;
-    }
+static struct text shortest(double x) {
+    struct text t;
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) break;
+        snprintf(t.text, sizeof t.text, "%.*g", digits, x);
+        if (strtod(t.text, NULL) == x) break;
     }
-    fputs(text, f);
+    return t;
+}
+
+static void print_real(FILE *f, double x, const char *unknown) {
+    fputs(isfinite(x) ? shortest(x).text : unknown, f);
 }
 
 /* A number as JSON writes numbers. */
@@ -240,6 +252,10 @@ static void value_text(const struct answer *a, const struct answer_item *item, c
         number = grouped(item->kind == KIND_COUNT ? item->count : (int64_t)value);
         if (!bytes && fabs(value) >= 1e6) brief = figure(value);
         if (!strchr(brief.text, 'e')) brief.text[0] = '\0';
+    }
+    if (item->kind == KIND_EXACT) {
+        snprintf(text, size, "%s%s%s", shortest(value).text, item->unit[0] ? " " : "", item->unit);
+        return;
     }
     if (bytes) brief = in_units(value, a->si);
     if (!isfinite(value)) number = (struct text){"unknown"};

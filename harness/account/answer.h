@@ -18,7 +18,7 @@ __attribute__((format(printf, 2, 3)))
 int complain(struct complaint *why, const char *format, ...);
 
 enum answer_format { ANSWER_TEXT, ANSWER_JSON, ANSWER_CSV };
-enum answer_kind { KIND_COUNT, KIND_REAL, KIND_TEXT };
+enum answer_kind { KIND_COUNT, KIND_REAL, KIND_EXACT, KIND_TEXT };
 
 struct answer_item {
     char name[48]; /* snake_case: the key in JSON and CSV */
@@ -59,6 +59,12 @@ __attribute__((format(printf, 5, 6)))
 #endif
 void answer_real(struct answer *a, const char *name, double value, const char *unit,
                  const char *formula, ...);
+/* As answer_real(), with every digit for people as well. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 5, 6)))
+#endif
+void answer_exact(struct answer *a, const char *name, double value, const char *unit,
+                  const char *formula, ...);
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
