@@ -15,6 +15,8 @@ static const struct {
      "bytes that training takes, what fits on so many cards, ZeRO, parallelism"},
     {"tensor", account_tensor, "elements, bytes, strides; what is a view and what a copy"},
     {"dtype", account_dtype, "number formats: bits, range, what becomes of a value"},
+    {"transformer", account_transformer,
+     "parameters, FLOPs a token, KV cache, activations of a model"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

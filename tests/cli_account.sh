@@ -185,4 +185,37 @@ refused "a pattern of 16 bits" "$roofline" account dtype bf16 --bits 0x10000
 refused "a pattern of 64 bits" "$roofline" account dtype fp64 --bits 0x10000000000000000
 refused "a value or --bits" "$roofline" account dtype bf16 1 --bits 0
 refused "of which type" "$roofline" account dtype --bits 0
+
+# ---- transformer ----
+models=$SOURCE/tests/data/account
+gives parameters 124439808 transformer --config "$models/gpt2.json"
+gives parameters 6738415616 transformer --config "$models/llama-2-7b.json"
+gives parameters 8030261248 transformer --config "$models/llama-3-8b.json"
+gives parameters 7241732096 transformer --config "$models/mistral-7b.json"
+gives parameters 7615616512 transformer --config "$models/qwen2.5-7b.json"
+gives parameters 671026419200 transformer --config "$models/deepseek-v3.json" --batch 8 --seq 4096
+gives active_parameters 37552297472 transformer --config "$models/deepseek-v3.json"
+gives kv_cache_a_token 70272 transformer --config "$models/deepseek-v3.json"
+gives kv_cache 2147483648 transformer --config "$models/llama-2-7b.json" --seq 4096
+gives parameters 6738415616 transformer --arch llama --vocab 32000 --hidden 4096 --layers 32 --heads 32 --ffn 11008
+gives parameters 124439808 transformer --arch gpt --vocab 50257 --hidden 768 --layers 12 --heads 12 --positions 1024
+about parameters 174.55e9 174.65e9 transformer --arch gpt --vocab 50257 --hidden 12288 --layers 96 --heads 96 --positions 2048
+about days 40.31 40.33 transformer --config "$models/llama-3-8b.json" --tokens 15e12 --gpu h100 --count 448 --mfu 0.5 --seq 8192
+account transformer --config "$models/mixtral-8x7b.json"
+pass_if "experts are named" has '32 layers x 8 experts x 176,160,768'
+refused "say --config" "$roofline" account transformer
+refused "say --config" "$roofline" account transformer --vocab 10
+refused "No such file" "$roofline" account transformer --config absent.json
+refused "Is a directory" "$roofline" account transformer --config .
+refused "learned positions" "$roofline" account transformer --config "$models/gpt2.json" --seq 2048
+refused "both" "$roofline" account transformer --config "$models/gpt2.json" --vocab 7
+refused "training time needs" "$roofline" account transformer --config "$models/gpt2.json" --tokens 1e9
+echo '{"model_type": "bert"}' >bert.json
+refused "bert.json: model_type 'bert': one of gpt2 llama" "$roofline" account transformer --config bert.json
+echo '{"model_type": "llama", "vocab_size": 1e3}' >real.json
+refused '"vocab_size" is no whole number' "$roofline" account transformer --config real.json
+head -c 2000000 /dev/zero | tr '\0' '[' >deep.json
+refused "larger than 1048576 bytes" "$roofline" account transformer --config deep.json
+head -c 100000 deep.json >bomb.json
+refused "depth" "$roofline" account transformer --config bomb.json
 finish

@@ -7,4 +7,5 @@ int account_time(int argc, char **argv);
 int account_memory(int argc, char **argv);
 int account_tensor(int argc, char **argv);
 int account_dtype(int argc, char **argv);
+int account_transformer(int argc, char **argv);
 #endif
