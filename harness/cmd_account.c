@@ -17,6 +17,8 @@ static const struct {
     {"dtype", account_dtype, "number formats: bits, range, what becomes of a value"},
     {"transformer", account_transformer,
      "parameters, FLOPs a token, KV cache, activations of a model"},
+    {"inspect", account_inspect,
+     "a checkpoint's tensors from its headers: .safetensors, index.json"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

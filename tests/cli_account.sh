@@ -218,4 +218,73 @@ head -c 2000000 /dev/zero | tr '\0' '[' >deep.json
 refused "larger than 1048576 bytes" "$roofline" account transformer --config deep.json
 head -c 100000 deep.json >bomb.json
 refused "depth" "$roofline" account transformer --config bomb.json
+
+# ---- inspect ----
+# safetensors JSON BYTES: such a file on stdout.
+safetensors() {
+    local length=${#1} i
+    for ((i = 0; i < 8; i++)); do
+        # shellcheck disable=SC2059  # an octal byte
+        printf "\\$(printf %03o $((length >> 8 * i & 255)))"
+    done
+    printf %s "$1"
+    head -c "$2" /dev/zero
+}
+tensor() { printf '"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%s,%s]}' "$@"; }
+
+account inspect "$models/network.safetensors"
+pass_if "inspect: status $status" [ "$status" -eq 0 ]
+pass_if "names that differ in numbers are one row" grep -qE '^layers\.\*\.weight .* 3  4x4 .*BF16 .* 48 .* 96$' out
+account inspect "$models/network.safetensors" --csv
+pass_if "CSV of parts" grep -qx 'layers.\*.weight,other,3,4x4,BF16,48,96' out
+
+safetensors "{$(tensor model.embed_tokens.weight F16 3,4 0 24),$(tensor lm_head.weight F32 4 24 40)}" 40 >one.safetensors
+safetensors "{$(tensor model.layers.0.mlp.up_proj.weight BF16 8 0 16)}" 16 >two.safetensors
+map='"model.embed_tokens.weight":"one.safetensors","lm_head.weight":"one.safetensors","model.layers.0.mlp.up_proj.weight":"two.safetensors"'
+index() { echo "{\"metadata\":{\"total_size\":$1},\"weight_map\":{$2}}" >model.safetensors.index.json; }
+index 56 "$map"
+account inspect model.safetensors.index.json
+pass_if "shards: status $status" [ "$status" -eq 0 ]
+pass_if "shards: parameters" grep -qE '^parameters +24 ' out
+pass_if "shards: roles" grep -qE '^mlp +8 parameters' out
+pass_if "shards: dtypes" grep -qE '^in F16 +12 parameters' out
+index 57 "$map"
+account inspect "$PWD/model.safetensors.index.json"
+pass_if "another total: status $status" [ "$status" -eq 1 ]
+pass_if "another total is said" grep -q 'not what the shards hold' out
+index 56 "$map,\"more\":\"two.safetensors\""
+refused "lists 4 tensors, the shards hold 3" "$roofline" account inspect model.safetensors.index.json
+index 56 "${map%,*}"
+account inspect model.safetensors.index.json
+pass_if "a shard that no tensor names is not looked for: status $status" [ "$status" -eq 1 ]
+index 56 "${map/lm_head.weight/other}"
+refused "'lm_head.weight' is not in the index" "$roofline" account inspect model.safetensors.index.json
+index 56 "${map/\"one.safetensors\"/\"two.safetensors\"}"
+refused "which the index has in two.safetensors" "$roofline" account inspect model.safetensors.index.json
+index 56 "${map/\"one.safetensors\"/\"..\/one.safetensors\"}"
+refused "in no file beside the index" "$roofline" account inspect model.safetensors.index.json
+index 56 "$map"
+mkdir apart && cp model.safetensors.index.json apart
+account inspect apart/model.safetensors.index.json
+pass_if "an index alone: status $status" [ "$status" -eq 0 ]
+pass_if "an index alone: its totals" grep -qE '^bytes +56 B' out
+cp one.safetensors apart
+refused "two.safetensors is missing; of 2 shards 1 are here" "$roofline" account inspect apart/model.safetensors.index.json
+safetensors "{$(tensor a F32 1 0 4)}" 3 >short.safetensors
+refused "short.safetensors: tensor 'a': data at 0 to 4, outside of the 3 bytes" "$roofline" account inspect short.safetensors
+printf '\000\341\365\005\000\000\000\000{}' >long.safetensors
+refused "header of 100000000 bytes in a file of 10" "$roofline" account inspect long.safetensors
+printf '\377\377\377\377\377\377\377\377{}' >huge.safetensors
+refused "more than the 100000000" "$roofline" account inspect huge.safetensors
+printf abc >tiny.safetensors
+refused "too short" "$roofline" account inspect tiny.safetensors
+refused "No such file" "$roofline" account inspect absent.safetensors
+refused "no regular file" "$roofline" account inspect .
+refused "no weight_map" "$roofline" account inspect "$models/gpt2.json"
+refused "say which file" "$roofline" account inspect
+refused "one file at a time" "$roofline" account inspect one.safetensors two.safetensors
+safetensors "{$(printf '%s' "$(tensor "$(printf 'a\\u001b[31m')" F32 1 0 4)")}" 4 >colour.safetensors
+account inspect colour.safetensors
+pass_if "names cannot colour a terminal" [ "$(tr -dc '\033' <out | wc -c)" -eq 0 ]
+pass_if "nor are they lost" grep -q 'a?\[31m' out
 finish

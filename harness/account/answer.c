@@ -103,29 +103,27 @@ void answer_table(struct answer *a, const char *name, const char *const *column,
 }
 
 void answer_cell(struct answer *a, const char *format, ...) {
-    char text[512];
     va_list values;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    const int length = vsnprintf(NULL, 0, format, values);
     va_end(values);
     if (a->cells == a->capacity) {
         const size_t capacity = a->capacity ? 2 * a->capacity : 64;
         char **cell = realloc(a->cell, capacity * sizeof *cell);
-        if (!cell) {
-            a->failed = true;
-            return;
+        if (cell) {
+            a->cell = cell;
+            a->capacity = capacity;
         }
-        a->cell = cell;
-        a->capacity = capacity;
     }
-    const size_t length = strlen(text) + 1;
-    char *copy = malloc(length);
-    if (!copy) {
+    char *text = length < 0 || a->cells == a->capacity ? NULL : malloc((size_t)length + 1);
+    if (!text) {
         a->failed = true;
         return;
     }
-    memcpy(copy, text, length);
-    a->cell[a->cells++] = copy;
+    va_start(values, format);
+    vsnprintf(text, (size_t)length + 1, format, values);
+    va_end(values);
+    a->cell[a->cells++] = text;
 }
 
 /* ---- for scripts ---- */

@@ -8,4 +8,5 @@ int account_memory(int argc, char **argv);
 int account_tensor(int argc, char **argv);
 int account_dtype(int argc, char **argv);
 int account_transformer(int argc, char **argv);
+int account_inspect(int argc, char **argv);
 #endif

@@ -5,8 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A value takes a hundred bytes in memory and may be two in the file. */
+enum { MOST_VALUES = 1 << 22 };
+
+/* At least the number of values: what begins, follows a comma or a colon, strings left out. */
+static size_t values_within(const char *text, size_t length) {
+    size_t values = 1;
+    bool string = false;
+    for (size_t i = 0; i < length; i++) {
+        if (string) {
+            if (text[i] == '\\')
+                i++;
+            else if (text[i] == '"')
+                string = false;
+        } else if (text[i] == '"') {
+            string = true;
+        } else if (text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{') {
+            values++;
+        }
+    }
+    return values;
+}
+
 json_t *json_object_of(const char *text, size_t length, const char *what, struct complaint *why) {
     json_error_t error;
+    if (values_within(text, length) > MOST_VALUES) {
+        complain(why, "%s: more than %d JSON values", what, MOST_VALUES);
+        return NULL;
+    }
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
         complain(why, "%s: line %d: %s", what, error.line, error.text);
