@@ -19,6 +19,8 @@ static const struct {
      "parameters, FLOPs a token, KV cache, activations of a model"},
     {"inspect", account_inspect,
      "a checkpoint's tensors from its headers: .safetensors, index.json"},
+    {"einsum", account_einsum,
+     "FLOPs, bytes and time of products and reductions over named dimensions"},
 };
 enum { CALCULATORS = sizeof calculators / sizeof *calculators };
 

@@ -287,4 +287,43 @@ safetensors "{$(printf '%s' "$(tensor "$(printf 'a\\u001b[31m')" F32 1 0 4)")}" 
 account inspect colour.safetensors
 pass_if "names cannot colour a terminal" [ "$(tr -dc '\033' <out | wc -c)" -eq 0 ]
 pass_if "nor are they lost" grep -q 'a?\[31m' out
+
+# ---- einsum ----
+scores=(einsum 'batch seq1 hidden, batch seq2 hidden -> batch seq1 seq2' batch=2 seq1=3 seq2=3 hidden=4)
+gives flops 144 "${scores[@]}"
+gives output 2x3x3 "${scores[@]}"
+gives bytes 132 "${scores[@]}"
+gives bytes 264 "${scores[@]}" --dtype fp32
+gives flops 8796093022208 einsum 'm k, k n -> m n' m=16384 k=32768 n=8192
+about intensity 341.3 341.4 einsum 'm k, k n -> m n' m=1024 k=1024 n=1024 --gpu h100
+gives bound compute einsum 'm k, k n -> m n' m=887 k=887 n=887 --gpu h100
+gives bound memory einsum 'm k, k n -> m n' m=886 k=886 n=886 --gpu h100
+about accelerator_intensity 295.3 295.4 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100
+about accelerator_intensity 19.99 20.01 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100 --dtype fp32
+gives bound memory einsum 'm n, n -> m' m=4096 n=4096 --gpu h100
+about intensity 0.999 1 einsum 'm n, n -> m' m=4096 n=4096
+about time 2.17e-6 2.18e-6 einsum 'm k, k n -> m n' m=1024 k=1024 n=1024 --gpu h100
+gives output 2x3x2x4 einsum --rearrange '... (heads hidden) -> ... heads hidden' --shape 2x3x8 heads=2
+gives bytes 0 einsum --rearrange '... (heads hidden) -> ... heads hidden' --shape 2x3x8 heads=2
+gives bytes 192 einsum --rearrange 'a b -> (b a)' --shape 6x8
+gives flops 48 einsum --reduce sum 'a b -> b' --shape 6x8
+gives flops 56 einsum --reduce mean 'a b -> b' --shape 6x8
+gives output 3x2 einsum --reduce max '(a 2) b -> a b' --shape 6x2
+gives output 8x16x4 einsum '... i, i j -> ... j' ...=8x16 i=3 j=4
+gives output scalar einsum 'i, i ->' i=4
+refused "say a pattern" "$roofline" account einsum
+refused "'seq' is no dimension" "$roofline" account einsum 'a -> a' seq=3
+refused "size of 'a' is not known" "$roofline" account einsum 'a -> a'
+refused "'b' is on the right side only" "$roofline" account einsum 'a -> a b' a=1 b=2
+refused "no parentheses" "$roofline" account einsum '(a b) -> a b' a=1 b=2
+refused "a=.0.: a whole number" "$roofline" account einsum 'a -> a' a=0
+refused "a=..: a whole number" "$roofline" account einsum 'a -> a' a=
+refused "NAME=SIZE" "$roofline" account einsum 'a -> a' a
+refused "NAME=SIZE" "$roofline" account einsum 'a -> a' =3
+refused "what '...' stands for" "$roofline" account einsum '... a -> a' a=3
+refused "more than 2\^62" "$roofline" account einsum 'a, b -> a b' a=4e9 b=4e9
+refused "7 cannot be divided into parts of 2" "$roofline" account einsum --rearrange '(a b) -> a b' --shape 7 a=2
+refused "no nvfp4 peak" "$roofline" account einsum 'a, a ->' a=16 --gpu h100 --dtype nvfp4
+refused "reduce or --rearrange" "$roofline" account einsum --reduce sum --rearrange 'a -> a' a=1
+refused "one of sum mean max min" "$roofline" account einsum --reduce prod 'a -> a' a=1
 finish

@@ -9,4 +9,5 @@ int account_tensor(int argc, char **argv);
 int account_dtype(int argc, char **argv);
 int account_transformer(int argc, char **argv);
 int account_inspect(int argc, char **argv);
+int account_einsum(int argc, char **argv);
 #endif
