@@ -11,4 +11,5 @@ int cmd_peaks(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
+int cmd_account(int argc, char **argv);
 #endif

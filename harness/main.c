@@ -20,6 +20,8 @@ static const struct {
     {"bench", cmd_bench, "verify and time kernels; rows to a table or a CSV file"},
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
     {"summary", cmd_summary, "a run's findings as a table"},
+    {"account", cmd_account,
+     "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},
 };
 
 /* Whether the environment asks for what there is; else after one line on stderr. */

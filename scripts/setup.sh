@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh - installs what the suite needs and does not find, by the system's package manager.
-# Required: a C11 compiler with OpenMP, CMake >= 3.25, make. The rest is optional and left out when it can't be had.
+# Required: a C11 compiler with OpenMP, CMake >= 3.25, make, jansson. The rest is optional and left out when it can't be had.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -12,7 +12,7 @@ Usage: scripts/setup.sh [options]
 Looks for what the suite needs and installs what is missing through apt, dnf, zypper, pacman or brew, as root or
 by sudo where sudo asks for no password. Otherwise it prints the command and goes on without the optional parts.
 
-Required   C11 compiler with OpenMP, CMake 3.25 or newer, make
+Required   C11 compiler with OpenMP, CMake 3.25 or newer, make, jansson (JSON)
 Optional   git (commits in results), gnuplot (charts), OpenBLAS, BLIS, oneDNN (vendor rows beside ours)
 
   --no-install   install nothing (also: ROOFLINE_NO_INSTALL=1 in the environment)
@@ -85,11 +85,21 @@ has_onednn() {
     echo '#include <oneapi/dnnl/dnnl.h>' | "$compiler_found" -E -x c - >/dev/null 2>&1
 }
 
+# The library with its header, which some systems package apart.
+has_jansson() {
+    has_library jansson && [ -n "$compiler_found" ] || return 1
+    for folder in /opt/homebrew/include /usr/local/include; do
+        [ ! -e "$folder/jansson.h" ] || return 0
+    done
+    echo '#include <jansson.h>' | "$compiler_found" -E -x c - >/dev/null 2>&1
+}
+
 look() {
     missing_required='' missing_optional=''
     compiler_found=$(find_compiler) || missing_required="$missing_required compiler"
     has_cmake || missing_required="$missing_required cmake"
     have make || missing_required="$missing_required make"
+    has_jansson || missing_required="$missing_required jansson"
     have git || missing_optional="$missing_optional git"
     have gnuplot || missing_optional="$missing_optional gnuplot"
     has_library openblas openblasp openblaso openblas_pthreads || missing_optional="$missing_optional openblas"
@@ -108,6 +118,9 @@ packages() {
         case $manager_name:$part in
         apt-get:compiler) name='gcc libc6-dev' ;;
         *:compiler) name=gcc ;;
+        apt-get:jansson) name=libjansson-dev ;;
+        zypper:jansson) name=libjansson-devel ;;
+        dnf:jansson) name=jansson-devel ;;
         apt-get:gnuplot) name='gnuplot-nox fonts-dejavu-core' ;;
         dnf:gnuplot) name='gnuplot dejavu-sans-fonts' ;;
         zypper:gnuplot) name='gnuplot dejavu-fonts' ;;
@@ -209,7 +222,7 @@ fi
 
 if [ -n "$missing_required" ]; then
     say "required, and not here:$(echo "$missing_required" |
-        sed 's/ compiler/ a C11 compiler with OpenMP,/; s/ cmake/ CMake 3.25 or newer,/; s/ make$/ make,/; s/,$//')"
+        sed 's/ compiler/ a C11 compiler with OpenMP,/; s/ cmake/ CMake 3.25 or newer,/; s/ make$/ make,/; s/ make / make, /; s/,$//')"
     exit 1
 fi
 if [ -n "$missing_optional" ]; then

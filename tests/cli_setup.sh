@@ -48,6 +48,7 @@ for word in "$@"; do
     make) bring make "exit 0" ;;
     git) bring git "exit 0" ;;
     gnuplot | gnuplot-nox) bring gnuplot "exit 0" ;;
+    *jansson*) echo "libjansson.so.4 => x" >>"$FAKES/libraries" ;;
     *openblas*) echo "libopenblas.so.0 => x" >>"$FAKES/libraries" ;;
     *blis*) echo "libblis.so.4 => x" >>"$FAKES/libraries" ;;
     *dnnl* | onednn*) echo "libdnnl.so.2 => x" >>"$FAKES/libraries" ;;
@@ -63,7 +64,7 @@ machine apt-get 0 none
 setup
 pass_if "apt as root: status $status" [ "$status" -eq 0 ]
 pass_if "apt as root" logged 'apt-get update -qq' \
-    'apt-get install -y --no-install-recommends gcc libc6-dev cmake make' \
+    'apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev' \
     'apt-get install -y --no-install-recommends git gnuplot-nox fonts-dejavu-core libopenblas0-pthread libblis4-openmp libdnnl-dev'
 : >log
 setup
@@ -73,30 +74,30 @@ pass_if "nothing is said either" [ ! -s err ]
 machine apt-get 1000 free
 setup
 pass_if "apt by sudo" logged 'sudo apt-get update -qq' 'apt-get update -qq' \
-    'sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make' \
-    'apt-get install -y --no-install-recommends gcc libc6-dev cmake make' \
+    'sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev' \
+    'apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev' \
     'sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git gnuplot-nox fonts-dejavu-core libopenblas0-pthread libblis4-openmp libdnnl-dev' \
     'apt-get install -y --no-install-recommends git gnuplot-nox fonts-dejavu-core libopenblas0-pthread libblis4-openmp libdnnl-dev'
 
 machine dnf 0 none
 setup
-pass_if "dnf" logged 'dnf install -y gcc cmake make' \
+pass_if "dnf" logged 'dnf install -y gcc cmake make jansson-devel' \
     'dnf install -y git gnuplot dejavu-sans-fonts openblas-threads blis-openmp onednn-devel'
 
 machine zypper 0 none
 setup
-pass_if "zypper" logged 'zypper --non-interactive install --no-recommends gcc cmake make' \
+pass_if "zypper" logged 'zypper --non-interactive install --no-recommends gcc cmake make libjansson-devel' \
     'zypper --non-interactive install --no-recommends git gnuplot dejavu-fonts libopenblas_pthreads0 onednn-devel'
 
 machine pacman 0 none
 setup
-pass_if "pacman" logged 'pacman -S --needed --noconfirm gcc cmake make' \
+pass_if "pacman" logged 'pacman -S --needed --noconfirm gcc cmake make jansson' \
     'pacman -S --needed --noconfirm git gnuplot ttf-dejavu openblas onednn'
 
 machine brew 501 none
 setup
 pass_if "brew: status $status" [ "$status" -eq 0 ]
-pass_if "brew" logged 'brew install gcc cmake make' 'brew install git gnuplot openblas blis onednn'
+pass_if "brew" logged 'brew install gcc cmake make jansson' 'brew install git gnuplot openblas blis onednn'
 pass_if "brew: says which compiler" says 'CC=gcc-15'
 
 # ---- may not, told not to, cannot ----
@@ -105,8 +106,8 @@ for sudo in none password; do
     setup
     pass_if "sudo $sudo: status $status" [ "$status" -eq 1 ]
     pass_if "sudo $sudo: nothing is run" [ ! -s log ]
-    pass_if "sudo $sudo: says the command" says 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make git'
-    pass_if "sudo $sudo: says what is required" says 'required, and not here: a C11 compiler with OpenMP, CMake 3.25 or newer, make'
+    pass_if "sudo $sudo: says the command" says 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev git'
+    pass_if "sudo $sudo: says what is required" says 'required, and not here: a C11 compiler with OpenMP, CMake 3.25 or newer, make, jansson'
 done
 machine brew 0 none
 setup
@@ -116,14 +117,14 @@ machine apt-get 0 none
 setup --no-install
 pass_if "--no-install: status $status" [ "$status" -eq 1 ]
 pass_if "--no-install: nothing is run" [ ! -s log ]
-pass_if "--no-install: says the command" says 'apt-get install -y --no-install-recommends gcc libc6-dev cmake make git'
+pass_if "--no-install: says the command" says 'apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev git'
 ROOFLINE_NO_INSTALL=1 setup
 pass_if "ROOFLINE_NO_INSTALL=1: nothing is run" [ ! -s log ]
 
 setup --dry-run
 pass_if "--dry-run: status $status" [ "$status" -eq 0 ]
 pass_if "--dry-run: nothing is run" [ ! -s log ]
-pass_if "--dry-run: says the command" says 'running: env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make'
+pass_if "--dry-run: says the command" says 'running: env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends gcc libc6-dev cmake make libjansson-dev'
 
 machine none 0 none
 setup
