@@ -29,7 +29,10 @@ template <> struct access_unit<16> { using type = uint4; };
 
 template <bool STREAMING, typename T, int BYTES> DEV void load(vec<T, BYTES> &v, const T *p) {
     if constexpr (BYTES == 32) {
-        gpu::load32<STREAMING>(reinterpret_cast<uint32_t(&)[8]>(v), p);
+        if constexpr (sizeof(T) == 8)
+            gpu::load32<STREAMING>(reinterpret_cast<uint64_t(&)[4]>(v), p);
+        else
+            gpu::load32<STREAMING>(reinterpret_cast<uint32_t(&)[8]>(v), p);
     } else {
         using unit = typename access_unit<BYTES>::type;
         access_load<STREAMING>(reinterpret_cast<unit *>(&v), reinterpret_cast<const unit *>(p));

@@ -250,6 +250,11 @@ DEV void load32(uint32_t (&r)[8], const void* p) {
     memcpy(r, p, 32);
 }
 template <bool STREAMING>
+DEV void load32(uint64_t (&r)[4], const void* p) {
+    if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte load at %p", p);
+    memcpy(r, p, 32);
+}
+template <bool STREAMING>
 DEV void store32(void* p, const uint32_t (&r)[8]) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
     memcpy(p, r, 32);
