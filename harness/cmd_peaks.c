@@ -4,9 +4,11 @@
 #include "ceilings.h"
 #include "devices.h"
 #include "options.h"
+#include "probes.h"
 #include "run.h"
 #include "table.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -172,6 +174,25 @@ static int print_result(const struct run *run, struct device *d, struct collecte
     return status;
 }
 
+/* What is no ceiling of an op, to DIR/probes.csv and below the ceilings. 0, or -1 after one line on stderr. */
+static int print_probes(const struct run *run, struct device *d) {
+    char *path = run->dir ? path_join(run->dir, "probes.csv") : NULL;
+    FILE *csv = path ? fopen(path, "w") : NULL;
+    int status = -1;
+    if (path && !csv) {
+        fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
+    } else {
+        putchar('\n');
+        status = probes_run(d, csv, stdout);
+    }
+    if (csv && fclose(csv) != 0) {
+        fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
+        status = -1;
+    }
+    free(path);
+    return status;
+}
+
 int cmd_peaks(int argc, char **argv) {
     static const struct option longs[] = {{"out", required_argument, NULL, 'o'},
                                           {"resume", no_argument, NULL, 'r'},
@@ -249,6 +270,8 @@ int cmd_peaks(int argc, char **argv) {
     }
     if (n > 0) status = run_plan(&run, &device, &plan, &settings);
     if ((status == STATUS_OK || status == STATUS_NO) && print_result(&run, &device, &collected))
+        status = STATUS_ERROR;
+    if ((status == STATUS_OK || status == STATUS_NO) && device.gpu && print_probes(&run, &device))
         status = STATUS_ERROR;
     free(collected.rows.row);
     free(plan.trial);

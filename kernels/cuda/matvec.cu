@@ -124,7 +124,9 @@ DEV typename types<D>::A element_at(const typename types<D>::T *t, int64_t eleme
         widen_e2m1x8(static_cast<unsigned>(t[i / 2]) >> shift & 15, x);
         return x[0] * widen_scale(t[elements / 2 + i / NVFP4_BLOCK]);
     } else {
-        return widen(t[i]);
+        typename types<D>::A x[1]; /* pieces know fp8 on every GPU */
+        widen_piece<D, 1>(load_shared_by_all<D, 1>(t + i), x);
+        return x[0];
     }
 }
 

@@ -47,7 +47,6 @@ template <class A> DEV A warp_max(A v) {
 /* Every member gets the result. */
 struct warp_team {
     DEV static int rank() { return static_cast<int>(threadIdx.x) % WARP; }
-    DEV static int size() { return WARP; }
     template <class A> DEV static A sum(A v) { return warp_sum(v); }
     template <class A> DEV static A max(A v) { return warp_max(v); }
 };
