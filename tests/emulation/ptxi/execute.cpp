@@ -94,26 +94,13 @@ static uint64_t symbol_address(const machine &m, const symbol &s) {
     }
 }
 
-static uint64_t extended(uint64_t v, type t) {
-    switch (bytes_of(t)) {
-    case 1:
-        return t == type::s8 ? static_cast<uint64_t>(static_cast<int8_t>(v)) : v & 0xff;
-    case 2:
-        return t == type::s16 ? static_cast<uint64_t>(static_cast<int16_t>(v)) : v & 0xffff;
-    case 4:
-        return t == type::s32 ? static_cast<uint64_t>(static_cast<int32_t>(v)) : v & 0xffffffffu;
-    default:
-        return v;
-    }
-}
-
 /* Parts of a list, lowest first, in one value: mov.b32 r, {a, b}. */
 static unsigned part_bits(const operand &o, type t) {
     return static_cast<unsigned>(bytes_of(t)) * 8 / static_cast<unsigned>(o.items.size());
 }
 static uint64_t part_mask(unsigned bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
 
-uint64_t read(const machine &m, const operand &o, type t) {
+uint64_t read_other(const machine &m, const operand &o, type t) {
     uint64_t v = 0;
     switch (o.kind) {
     case operand::reg:
@@ -146,7 +133,7 @@ uint64_t read(const machine &m, const operand &o, type t) {
     return t == type::pred ? v != 0 : extended(v, t);
 }
 
-void write(machine &m, const operand &o, uint64_t value, type t) {
+void write_other(machine &m, const operand &o, uint64_t value, type t) {
     if (o.kind == operand::reg) {
         m.r[o.r] = t == type::pred ? value != 0 : extended(value, t);
     } else if (o.kind == operand::list) {
@@ -165,11 +152,14 @@ static uint64_t address_bits(const machine &m, const operand &o) {
 
 /* An address of the shared space: an offset in this block's window, or in that of block r of the cluster from
  * (r + 1) WINDOW on, as mapa makes them. */
-char *shared_address(const machine &m, const operand &o) {
-    const auto a = static_cast<uint32_t>(address_bits(m, o));
+static char *shared_pointer(uint64_t bits) {
+    const auto a = static_cast<uint32_t>(bits);
     if (a < simt::WINDOW) return static_cast<char *>(simt::smem_ptr(a));
     return static_cast<char *>(
         simt::map_rank(simt::smem_ptr(a % simt::WINDOW), a / simt::WINDOW - 1));
+}
+char *shared_address(const machine &m, const operand &o) {
+    return shared_pointer(address_bits(m, o));
 }
 
 static char *address(const machine &m, const instruction &i, const operand &o) {
@@ -615,31 +605,232 @@ static void step(machine &m, const instruction &i) {
     }
 }
 
+static float float_in(uint64_t r) {
+    const auto word = static_cast<uint32_t>(r);
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return f;
+}
+static uint64_t float_bits(float f) {
+    uint32_t word;
+    memcpy(&word, &f, sizeof word);
+    return word;
+}
+static double double_in(uint64_t r) {
+    double d;
+    memcpy(&d, &r, sizeof d);
+    return d;
+}
+static uint64_t double_bits(double d) {
+    uint64_t r;
+    memcpy(&r, &d, sizeof r);
+    return r;
+}
+static uint64_t low(uint64_t v) { return v & 0xffffffffu; }
+static int32_t s32(uint64_t v) { return static_cast<int32_t>(v); }
+static uint64_t from_s64(int64_t v) { return static_cast<uint64_t>(v); }
+
+static void quick_load(const kernel &k, uint64_t *r, const quick_instruction &q,
+                       const instruction &i, const char *p) {
+    const size_t bytes = q.bytes;
+    check_aligned(i, p, bytes * q.items);
+    simt::note_read(p, bytes * q.items);
+    for (size_t n = 0; n < q.items; n++) {
+        uint64_t v = 0;
+        memcpy(&v, p + n * bytes, bytes);
+        r[k.lists[static_cast<size_t>(q.d) + n]] = q.sign ? extended(v, i.t[0]) : v;
+    }
+}
+
+static void quick_store(const kernel &k, const uint64_t *r, const quick_instruction &q,
+                        const instruction &i, char *p) {
+    const size_t bytes = q.bytes;
+    check_aligned(i, p, bytes * q.items);
+    simt::note_write(p, bytes * q.items);
+    for (size_t n = 0; n < q.items; n++)
+        memcpy(p + n * bytes, &r[k.lists[static_cast<size_t>(q.d) + n]], bytes);
+}
+
+static char *pointer(uint64_t a) { return reinterpret_cast<char *>(a); }
+
 static void run_thread(const kernel &k, char *parameters) {
-    /* what is not written reads as NaN */
-    std::vector<uint64_t> registers(static_cast<size_t>(k.registers) + 1, 0xfff7fff7fff7fff7ull);
+    std::vector<uint64_t> registers(k.initial);
     std::vector<uint64_t> local(2 * (k.local_bytes / 16 + 2), ~0ull);
-    machine m = {&k, registers.data(), reinterpret_cast<char *>(local.data()), parameters};
+    uint64_t *r = registers.data();
+    machine m = {&k, r, reinterpret_cast<char *>(local.data()), parameters};
     m.local += reinterpret_cast<uintptr_t>(m.local) % 16; /* 8 or 0 */
     unsigned patience = PATIENCE;
     const int end = static_cast<int>(k.code.size());
+    const quick_instruction *code = k.quick.data();
     for (int pc = 0; pc < end;) {
-        const instruction &i = k.code[static_cast<size_t>(pc)];
-        pc++;
-        if (i.guard >= 0 && (m.r[i.guard] != 0) == i.guard_not) continue;
-        if (i.code == opcode::bra || i.code == opcode::brx) {
-            const size_t which =
-                i.code == opcode::brx ? static_cast<size_t>(read(m, i.o[0], type::u32)) : 0;
-            if (which >= i.targets.size()) refuse(i, "beyond its table");
-            if (i.targets[which] < pc && --patience == 0) {
+        const quick_instruction &q = code[pc++];
+        if (q.guard >= 0 && (r[q.guard] != 0) == q.guard_not) continue;
+        switch (q.code) {
+        case quick::bra:
+            if (q.d < pc && --patience == 0) {
                 patience = PATIENCE;
                 simt::yield();
             }
-            pc = i.targets[which];
-        } else if (i.code == opcode::ret || i.code == opcode::exit) {
+            pc = q.d;
             break;
-        } else {
-            step(m, i);
+        case quick::move:
+            r[q.d] = r[q.a];
+            break;
+        case quick::select:
+            r[q.d] = r[r[q.c] ? q.a : q.b];
+            break;
+        case quick::compare32:
+            r[q.d] = compare(q.cmp, low(r[q.a]), low(r[q.b]), type::u64);
+            break;
+        case quick::compare64:
+            r[q.d] = compare(q.cmp, r[q.a], r[q.b], type::u64);
+            break;
+        case quick::compare_s32:
+            r[q.d] = compare(q.cmp, from_s64(s32(r[q.a])), from_s64(s32(r[q.b])), type::s64);
+            break;
+        case quick::compare_s64:
+            r[q.d] = compare(q.cmp, r[q.a], r[q.b], type::s64);
+            break;
+        case quick::compare_f32:
+            r[q.d] = compare(q.cmp, r[q.a], r[q.b], type::f32);
+            break;
+        case quick::add32:
+            r[q.d] = low(r[q.a] + r[q.b]);
+            break;
+        case quick::sub32:
+            r[q.d] = low(r[q.a] - r[q.b]);
+            break;
+        case quick::mul32:
+            r[q.d] = low(r[q.a] * r[q.b]);
+            break;
+        case quick::mad32:
+            r[q.d] = low(r[q.a] * r[q.b] + r[q.c]);
+            break;
+        case quick::and32:
+            r[q.d] = low(r[q.a] & r[q.b]);
+            break;
+        case quick::or32:
+            r[q.d] = low(r[q.a] | r[q.b]);
+            break;
+        case quick::xor32:
+            r[q.d] = low(r[q.a] ^ r[q.b]);
+            break;
+        case quick::shl32:
+            r[q.d] = low(r[q.b]) < 32 ? low(r[q.a] << low(r[q.b])) : 0;
+            break;
+        case quick::shr32:
+            r[q.d] = low(r[q.b]) < 32 ? low(r[q.a]) >> low(r[q.b]) : 0;
+            break;
+        case quick::shr_s32:
+            r[q.d] = low(from_s64(s32(r[q.a]) >> (low(r[q.b]) < 32 ? low(r[q.b]) : 31)));
+            break;
+        case quick::add64:
+            r[q.d] = r[q.a] + r[q.b];
+            break;
+        case quick::sub64:
+            r[q.d] = r[q.a] - r[q.b];
+            break;
+        case quick::mul64:
+            r[q.d] = r[q.a] * r[q.b];
+            break;
+        case quick::mad64:
+            r[q.d] = r[q.a] * r[q.b] + r[q.c];
+            break;
+        case quick::and64:
+            r[q.d] = r[q.a] & r[q.b];
+            break;
+        case quick::or64:
+            r[q.d] = r[q.a] | r[q.b];
+            break;
+        case quick::xor64:
+            r[q.d] = r[q.a] ^ r[q.b];
+            break;
+        case quick::shl64:
+            r[q.d] = low(r[q.b]) < 64 ? r[q.a] << low(r[q.b]) : 0;
+            break;
+        case quick::shr64:
+            r[q.d] = low(r[q.b]) < 64 ? r[q.a] >> low(r[q.b]) : 0;
+            break;
+        case quick::shr_s64:
+            r[q.d] = from_s64(static_cast<int64_t>(r[q.a]) >> (low(r[q.b]) < 64 ? low(r[q.b]) : 63));
+            break;
+        case quick::wide_u32:
+            r[q.d] = low(r[q.a]) * low(r[q.b]);
+            break;
+        case quick::wide_s32:
+            r[q.d] = from_s64(static_cast<int64_t>(s32(r[q.a])) * s32(r[q.b]));
+            break;
+        case quick::mad_wide_u32:
+            r[q.d] = low(r[q.a]) * low(r[q.b]) + r[q.c];
+            break;
+        case quick::mad_wide_s32:
+            r[q.d] = from_s64(static_cast<int64_t>(s32(r[q.a])) * s32(r[q.b])) + r[q.c];
+            break;
+        case quick::low8:
+            r[q.d] = r[q.a] & 0xff;
+            break;
+        case quick::low16:
+            r[q.d] = r[q.a] & 0xffff;
+            break;
+        case quick::low32:
+            r[q.d] = low(r[q.a]);
+            break;
+        case quick::sign8: /* from s8 to what has 64 bits; likewise below */
+            r[q.d] = from_s64(static_cast<int8_t>(r[q.a]));
+            break;
+        case quick::sign16:
+            r[q.d] = from_s64(static_cast<int16_t>(r[q.a]));
+            break;
+        case quick::sign32:
+            r[q.d] = from_s64(s32(r[q.a]));
+            break;
+        case quick::add_f32:
+            r[q.d] = float_bits(float_in(r[q.a]) + float_in(r[q.b]));
+            break;
+        case quick::sub_f32:
+            r[q.d] = float_bits(float_in(r[q.a]) - float_in(r[q.b]));
+            break;
+        case quick::mul_f32:
+            r[q.d] = float_bits(float_in(r[q.a]) * float_in(r[q.b]));
+            break;
+        case quick::fma_f32:
+            r[q.d] = float_bits(fmaf(float_in(r[q.a]), float_in(r[q.b]), float_in(r[q.c])));
+            break;
+        case quick::add_f64:
+            r[q.d] = double_bits(double_in(r[q.a]) + double_in(r[q.b]));
+            break;
+        case quick::sub_f64:
+            r[q.d] = double_bits(double_in(r[q.a]) - double_in(r[q.b]));
+            break;
+        case quick::mul_f64:
+            r[q.d] = double_bits(double_in(r[q.a]) * double_in(r[q.b]));
+            break;
+        case quick::fma_f64:
+            r[q.d] = double_bits(fma(double_in(r[q.a]), double_in(r[q.b]), double_in(r[q.c])));
+            break;
+        case quick::load:
+            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
+            break;
+        case quick::load_shared:
+            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
+            break;
+        case quick::store:
+            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
+            break;
+        case quick::store_shared:
+            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
+            break;
+        case quick::slow: {
+            const instruction &i = k.code[static_cast<size_t>(pc - 1)];
+            if (i.code == opcode::ret || i.code == opcode::exit) return;
+            if (i.code == opcode::brx) {
+                const auto which = static_cast<size_t>(read(m, i.o[0], type::u32));
+                if (which >= i.targets.size()) refuse(i, "beyond its table");
+                pc = i.targets[which];
+            } else {
+                step(m, i);
+            }
+        }
         }
     }
 }

@@ -16,16 +16,10 @@ using std::vector;
 
 /* ---- names ---- */
 
-static const struct {
-    const char *name;
-    int bytes;
-} types[] = {{"", 0},      {"pred", 1}, {"u8", 1},     {"u16", 2},    {"u32", 4},    {"u64", 8},
-             {"s8", 1},    {"s16", 2},  {"s32", 4},    {"s64", 8},    {"b8", 1},     {"b16", 2},
-             {"b32", 4},   {"b64", 8},  {"b128", 16},  {"f16", 2},    {"bf16", 2},   {"f32", 4},
-             {"f64", 8},   {"tf32", 4}, {"f16x2", 4},  {"bf16x2", 4}, {"e4m3", 1},   {"e5m2", 1},
-             {"e4m3x2", 2}, {"e5m2x2", 2}, {"e2m1x2", 1}};
+static const char *const types[] = {
+    "", "pred", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "b128", "f16", "bf16",
+    "f32", "f64", "tf32", "f16x2", "bf16x2", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e2m1x2"};
 static_assert(sizeof types / sizeof *types == static_cast<size_t>(type::count), "in its order");
-int bytes_of(type t) { return types[static_cast<int>(t)].bytes; }
 
 static const char *const opcodes[] = {
     "abs", "activemask", "add", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra", "brev", "brx", "clz",
@@ -74,7 +68,7 @@ static_assert(sizeof specials / sizeof *specials == static_cast<size_t>(special:
 
 static type type_named(const string &s) {
     for (int i = 1; i < static_cast<int>(type::count); i++)
-        if (s == types[i].name) return static_cast<type>(i);
+        if (s == types[i]) return static_cast<type>(i);
     return type::none;
 }
 
@@ -494,6 +488,7 @@ const kernel *module_kernel(module *m, const string &name) {
     parser p = {*m, k, e.line, {}, 0, {}, {}, {}, {}};
     for (size_t i = e.at; i < body; i++) p.line += m->text[i] == '\n';
     p.body(m->text.substr(body + 1, after_block(m->text, body) - body - 2));
+    make_quick(k);
     return &k;
 }
 

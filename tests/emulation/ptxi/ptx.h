@@ -1,6 +1,7 @@
 /* ptx.h - PTX as the interpreter holds it: modules, kernels, decoded instructions. Source: PTX ISA 9.0. */
 #ifndef PTXI_PTX_H
 #define PTXI_PTX_H
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +13,9 @@ enum class type : uint8_t {
     none, pred, u8, u16, u32, u64, s8, s16, s32, s64, b8, b16, b32, b64, b128, f16, bf16, f32, f64, tf32,
     f16x2, bf16x2, e4m3, e5m2, e4m3x2, e5m2x2, e2m1x2, count
 };
-int bytes_of(type t);
+constexpr uint8_t type_bytes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 16, 2, 2, 4, 8, 4, 4, 4, 1, 1, 2, 2, 1};
+static_assert(sizeof type_bytes == static_cast<size_t>(type::count), "in its order");
+constexpr int bytes_of(type t) { return type_bytes[static_cast<int>(t)]; }
 inline bool is_signed(type t) { return t >= type::s8 && t <= type::s64; }
 inline bool is_float(type t) { return t >= type::f16 && t <= type::tf32; }
 inline bool is_packed(type t) { return t == type::f16x2 || t == type::bf16x2; }
@@ -84,13 +87,36 @@ struct instruction {
 struct parameter {
     size_t at, size;
 };
+
+/* The frequent instructions once more, small and ready to run: every operand is a register; constants have registers of
+ * their own, which each thread starts with. quick.cpp */
+enum class quick : uint8_t {
+    slow, /* the instruction itself says what to do */
+    bra, move, select, compare32, compare64, compare_s32, compare_s64, compare_f32, add32, sub32, mul32, mad32, and32,
+    or32, xor32, shl32, shr32, shr_s32, add64, sub64, mul64, mad64, and64, or64, xor64, shl64, shr64, shr_s64, wide_u32,
+    wide_s32, mad_wide_u32, mad_wide_s32, low8, low16, low32, sign8, sign16, sign32, add_f32, sub_f32, mul_f32, fma_f32,
+    add_f64, sub_f64, mul_f64, fma_f64, load, load_shared, store, store_shared
+};
+struct quick_instruction {
+    quick code = quick::slow;
+    comparison cmp = comparison::none;
+    bool guard_not = false, sign = false; /* sign: of what is loaded */
+    uint8_t bytes = 0;                    /* loaded or stored, an item */
+    uint8_t items = 1;
+    int guard = -1;
+    int d = -1, a = -1, b = -1, c = -1; /* registers; items of a load or store: kernel.lists from d on; bra: to d */
+};
 struct kernel {
     std::vector<instruction> code;
     std::vector<parameter> parameters;
     std::map<std::string, symbol> symbols;
     size_t parameter_bytes = 0, local_bytes = 0;
     int registers = 0;
+    std::vector<quick_instruction> quick; /* one for one with code */
+    std::vector<int> lists;
+    std::vector<uint64_t> initial; /* registers of a thread that starts */
 };
+void make_quick(kernel &k);
 
 /* One file, indexed; kernels are parsed when they are first asked for. */
 struct module;
@@ -117,8 +143,31 @@ struct machine {
     char *local;
     char *parameters;
 };
-uint64_t read(const machine &m, const operand &o, type t); /* extended to 64 bits as t says */
-void write(machine &m, const operand &o, uint64_t value, type t);
+inline uint64_t extended(uint64_t v, type t) {
+    switch (bytes_of(t)) {
+    case 1:
+        return t == type::s8 ? static_cast<uint64_t>(static_cast<int8_t>(v)) : v & 0xff;
+    case 2:
+        return t == type::s16 ? static_cast<uint64_t>(static_cast<int16_t>(v)) : v & 0xffff;
+    case 4:
+        return t == type::s32 ? static_cast<uint64_t>(static_cast<int32_t>(v)) : v & 0xffffffffu;
+    default:
+        return v;
+    }
+}
+uint64_t read_other(const machine &m, const operand &o, type t);
+void write_other(machine &m, const operand &o, uint64_t value, type t);
+/* The value, extended to 64 bits as t says. */
+inline uint64_t read(const machine &m, const operand &o, type t) {
+    return o.kind == operand::reg && !o.is_not && t != type::pred ? extended(m.r[o.r], t)
+                                                                  : read_other(m, o, t);
+}
+inline void write(machine &m, const operand &o, uint64_t value, type t) {
+    if (o.kind == operand::reg && t != type::pred)
+        m.r[o.r] = extended(value, t);
+    else
+        write_other(m, o, value, t);
+}
 char *shared_address(const machine &m, const operand &o);
 /* tensor.cpp */
 void matrix_multiply(machine &m, const instruction &i);

@@ -1,0 +1,68 @@
+# cli_emulated_faults.sh - a GPU that fails in each way it can: the row says so, the run goes on, nothing is charged to the
+# next row. On emulated devices, which fail by ROOFLINE_EMULATE_FAULT; ROOFLINE is the program that has them.
+# shellcheck shell=bash disable=SC2154
+# shellcheck source-path=SCRIPTDIR source=cli.sh
+. "${SOURCE:?}/tests/cli.sh"
+roofline=${ROOFLINE:?}
+check=("$roofline" bench --check --quiet --device emu:sm_90 --op copy --dtype fp32)
+
+# with FAULT COMMAND...: runs it under the fault.
+with() { ROOFLINE_EMULATE_FAULT=$1 run "${@:2}"; }
+lines() { grep -c "$1" out; }
+says() { grep -qE -- "$1" "$2"; }
+
+run "${check[@]}"
+pass_if "no fault: status $status" [ "$status" -eq 0 ]
+total=$(sed -nE 's/^([0-9]+) verified, 0 refused, 0 wrong, 0 failed$/\1/p' out)
+pass_if "no fault: all verified" [ "${total:-0}" -ge 10 ]
+
+# ---- memory: the worker's own buffer is the first allocation ----
+with alloc:3 "${check[@]}"
+pass_if "out of memory: one row" [ "$(lines 'no_memory: ')" -eq 1 ]
+pass_if "out of memory: the others are verified" says "^$((total - 1)) verified, .*, 1 without memory$" out
+
+# ---- a launch that is refused, an error that stays, a kernel that never ends: one failed row each, the rest verified ----
+with launch:5 "${check[@]}"
+pass_if "refused launch: status $status" [ "$status" -eq 1 ]
+pass_if "refused launch: one row with the error" [ "$(lines 'failed: .*701 cudaErrorLaunchOutOfResources')" -eq 1 ]
+pass_if "refused launch: the others are verified" says "^$((total - 1)) verified, .* 1 failed$" out
+
+# Each process counts from 1: the fault is placed late enough to strike once.
+launches=$((total * 2 - 3))
+with sticky:$launches "${check[@]}"
+pass_if "sticky error: status $status" [ "$status" -eq 1 ]
+pass_if "sticky error: one row" [ "$(lines 'failed: .*700 cudaErrorIllegalAddress')" -eq 1 ]
+pass_if "sticky error: the others are verified" says "^$((total - 1)) verified, .* 1 failed$" out
+
+with hang:$launches "${check[@]}" --timeout 3
+pass_if "hang: status $status" [ "$status" -eq 1 ]
+pass_if "hang: one row" [ "$(lines 'timeout: no result within 3 s')" -eq 1 ]
+pass_if "hang: the others are verified" says "^$((total - 1)) verified, .* 1 timed out$" out
+
+# ---- no GPU ----
+for fault in nodriver:'no NVIDIA driver' nodevice:'the driver shows no GPU'; do
+    ROOFLINE_EMULATE_FAULT=${fault%%:*} refused "there is cpu and no GPU: ${fault#*:}" "$roofline" bench --device gpu
+done
+
+# ---- what is malformed is refused before anything runs ----
+for fault in alloc alloc:0 launch:x 'sticky:1 ' nodriver:1 other; do
+    ROOFLINE_EMULATE_FAULT=$fault refused "ROOFLINE_EMULATE_FAULT=" "$roofline" list
+done
+SIMT_ORDER=up refused "SIMT_ORDER='up': it is asc, desc or rand" "$roofline" list
+SIMT_ASYNC=never refused "SIMT_ASYNC='never'" "$roofline" list
+SIMT_SEED=-1 refused "SIMT_SEED='-1'" "$roofline" list
+ROOFLINE_EMULATE_PTX=nowhere refused "'nowhere' cannot be read" "$roofline" list
+mkdir empty
+ROOFLINE_EMULATE_PTX=empty refused "no .ptx file in 'empty'" "$roofline" list
+
+# ---- a kernel that the PTX does not have fails its row ----
+printf '.version 9.0\n.target sm_90\n.address_size 64\n' >nothing.ptx
+ROOFLINE_EMULATE_PTX=nothing.ptx run "${check[@]}"
+pass_if "no such kernel: status $status" [ "$status" -eq 1 ]
+pass_if "no such kernel: its name" says "the loaded PTX has no '_Z" err
+
+# ---- everything that was allocated is freed ----
+run "${check[@]}" --in-process
+pass_if "in one process: status $status" [ "$status" -eq 0 ]
+pass_if "in one process: nothing leaks" [ ! -s err ]
+finish

@@ -1,0 +1,487 @@
+/* selftest.cu - every wrapper of kernels/cuda/ptx.cuh, one instruction at a time on known operands: what lies where in
+ * fragments, swizzles and descriptors, what waits for what. An ordinary CUDA program: on a GPU it says whether the hardware
+ * does what the emulation does; compiled as C++ it runs there, from PTX too. Prints ok, FAIL or skip a wrapper; exit 1 after
+ * a FAIL, 77 without a device. selftest [cc]: on the first device, or the first of that compute capability (90). */
+#include "../../kernels/cuda/launch.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define HAS_SM90 1
+#else
+#define HAS_SM90 0
+#endif
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define HAS_SM90A 1
+#else
+#define HAS_SM90A 0
+#endif
+
+/* ---- mma.sync: one warp, C[M,8] = A[M,K] B[K,8] + C; A by rows, B by columns ---- */
+
+struct bf16_k16 {
+    using type = __nv_bfloat16;
+    static constexpr int K = 16;
+    static DEV void run(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k16_bf16(d, a, b);
+    }
+};
+struct f16_k16 {
+    using type = __half;
+    static constexpr int K = 16;
+    static DEV void run(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k16_f16(d, a, b);
+    }
+};
+struct tf32_k8 {
+    using type = float;
+    static constexpr int K = 8;
+    static DEV void run(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k8_tf32(d, a, b);
+    }
+};
+struct e4m3_k32 {
+    using type = __nv_fp8_e4m3;
+    static constexpr int K = 32;
+    static DEV void run(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k32_e4m3(d, a, b);
+    }
+};
+struct e5m2_k32 {
+    using type = __nv_fp8_e5m2;
+    static constexpr int K = 32;
+    static DEV void run(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+        gpu::mma_m16n8k32_e5m2(d, a, b);
+    }
+};
+
+template <class T> DEV uint32_t word_at(const T *p) {
+    return *reinterpret_cast<const uint32_t *>(p);
+}
+
+template <class OP>
+__global__ void mma_kernel(const typename OP::type *A, const typename OP::type *B, float *C) {
+    constexpr int K = OP::K, EACH = 4 / static_cast<int>(sizeof(typename OP::type));
+    const int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    uint32_t a[4], b[2];
+    float d[4];
+    for (int j = 0; j < 4; j++)
+        a[j] = word_at(A + (g + 8 * (j % 2)) * K + EACH * (t + 4 * (j / 2)));
+    for (int j = 0; j < 2; j++) b[j] = word_at(B + g * K + EACH * (t + 4 * j));
+    for (int j = 0; j < 4; j++) d[j] = C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2];
+    OP::run(d, a, b);
+    for (int j = 0; j < 4; j++) C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2] = d[j];
+}
+
+__global__ void mma_f64_kernel(const double *A, const double *B, double *C) { /* A [8,4], B [8,4] */
+    const int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    double d[2] = {C[g * 8 + 2 * t], C[g * 8 + 2 * t + 1]};
+    gpu::mma_m8n8k4_f64(d, A[g * 4 + t], B[g * 4 + t]);
+    C[g * 8 + 2 * t] = d[0];
+    C[g * 8 + 2 * t + 1] = d[1];
+}
+
+/* ---- ldmatrix: 32 rows of eight 16-bit elements, out[lane][register][half] ---- */
+
+template <bool TRANS> __global__ void ldmatrix_kernel(const uint16_t *in, uint32_t *out) {
+    SMEM_ALIGNED(16, uint16_t, s, [32][8]);
+    const int lane = threadIdx.x;
+    uint32_t r[4];
+    for (int i = 0; i < 8; i++) s[lane][i] = in[lane * 8 + i];
+    __syncwarp(); /* rows are written */
+    const void *row = s[lane ^ 5]; /* not in order: the address decides, not the lane */
+    if (TRANS)
+        gpu::ldmatrix_x4_trans(r, row);
+    else
+        gpu::ldmatrix_x4(r, row);
+    for (int j = 0; j < 4; j++) out[lane * 4 + j] = r[j];
+}
+
+/* ---- cp.async: out[0] while the second group may still be under way, out[1] after it; bytes of a lane are cut off ---- */
+
+__global__ void cp_async_kernel(const unsigned char *in, unsigned char *out) {
+    SMEM_ALIGNED(16, unsigned char, s, [2][32][16]);
+    const int lane = threadIdx.x;
+    gpu::cp_async16(s[0][lane], in + lane * 16);
+    gpu::cp_async_commit();
+    gpu::cp_async16(s[1][lane], in + 512 + lane * 16, lane % 17);
+    gpu::cp_async_commit();
+    gpu::cp_async_wait<1>();
+    for (int i = 0; i < 16; i++) out[lane * 16 + i] = s[0][lane][i];
+    gpu::cp_async_wait<0>();
+    for (int i = 0; i < 16; i++) out[512 + lane * 16 + i] = s[1][lane][i];
+}
+
+/* ---- bar.sync: two warps of three meet ---- */
+
+__global__ void bar_sync_kernel(int *out) {
+    SMEM(int, s, [32]);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (warp == 0) s[lane] = 3 * lane;
+    if (warp < 2) gpu::bar_sync(1, 64); /* what warp 0 wrote */
+    if (warp == 1) out[lane] = s[31 - lane];
+}
+
+/* ---- clocks ---- */
+
+__global__ void clock_test_kernel(int *out) {
+    const uint64_t ns = gpu::clock_ns(), cycles = gpu::clock_cycles();
+    while (gpu::clock_ns() == ns) continue;
+    out[0] = gpu::clock_ns() > ns;
+    out[1] = gpu::clock_cycles() > cycles;
+}
+
+/* ---- mbarriers: 32 arrivals a phase, two phases ---- */
+
+__global__ void mbarrier_kernel(int *out) {
+#if HAS_SM90
+    SMEM(uint64_t, bar, [1]);
+    SMEM(int, s, [2][32]);
+    const int lane = threadIdx.x;
+    if (lane == 0) {
+        gpu::mbar_init(bar, 32);
+        gpu::mbar_fence_init();
+    }
+    __syncwarp(); /* the barrier is there */
+    for (int phase = 0; phase < 2; phase++) {
+        s[phase][lane] = lane + 100 * phase;
+        gpu::mbar_arrive(bar);
+        gpu::mbar_wait(bar, static_cast<uint32_t>(phase));
+        out[phase * 32 + lane] = s[phase][31 - lane];
+    }
+#endif
+}
+
+/* ---- TMA: a box of 8 rows of 64 bf16 at column 32, row 20 of a [24,96] matrix, swizzled by 128 bytes ---- */
+
+__global__ void tma_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out) {
+#if HAS_SM90
+    SMEM_ALIGNED(1024, uint16_t, tile, [8 * 64]);
+    SMEM(uint64_t, bar, [1]);
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+    }
+    __syncwarp(); /* the barrier is there */
+    if (threadIdx.x == 0) {
+        gpu::mbar_arrive_expect_tx(bar, sizeof tile);
+        gpu::tma_load_2d(tile, &map, bar, 32, 20);
+    }
+    gpu::mbar_wait(bar, 0);
+    for (int i = threadIdx.x; i < 8 * 64; i += 32) out[i] = tile[i];
+#endif
+}
+
+/* ---- clusters of two: each block loads half of the box for both, and arrives on both blocks' second barrier ---- */
+
+__global__ void cluster_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out, int *ranks) {
+#if HAS_SM90
+    SMEM_ALIGNED(1024, uint16_t, tile, [16 * 64]);
+    SMEM(uint64_t, bar, [2]);
+    const uint32_t rank = gpu::cluster_rank();
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(&bar[0], 1);
+        gpu::mbar_init(&bar[1], 2);
+        gpu::mbar_fence_init();
+        gpu::mbar_arrive_expect_tx(&bar[0], sizeof tile);
+    }
+    gpu::cluster_sync(); /* both blocks' barriers are there */
+    if (threadIdx.x == 0)
+        gpu::tma_load_2d_multicast(tile + rank * 8 * 64, &map, &bar[0], 32,
+                                   static_cast<int>(8 * rank), 3);
+    gpu::mbar_wait(&bar[0], 0);
+    for (int i = threadIdx.x; i < 16 * 64; i += 32) out[blockIdx.x * 16 * 64 + i] = tile[i];
+    if (threadIdx.x < 2) gpu::mbar_arrive_cluster(&bar[1], threadIdx.x);
+    gpu::mbar_wait(&bar[1], 0); /* one arrival of each block */
+    if (threadIdx.x == 0) ranks[blockIdx.x] = static_cast<int>(rank);
+    gpu::cluster_sync(); /* no block ends while the other may still reach for it */
+#endif
+}
+
+/* ---- wgmma: D[64,64] (+)= A[64,64] B[64,64], both K-major with a swizzle of 128 bytes ---- */
+
+__global__ void __launch_bounds__(128)
+    wgmma_kernel(const __nv_bfloat16 *A, const __nv_bfloat16 *B, float *D, int accumulate) {
+#if HAS_SM90A
+    SMEM_ALIGNED(1024, __nv_bfloat16, As, [64 * 64]);
+    SMEM_ALIGNED(1024, __nv_bfloat16, Bs, [64 * 64]);
+    const int t = threadIdx.x;
+    for (int i = t; i < 64 * 64; i += 128) {
+        const int row = i / 64, col = i % 64, at = row * 64 + (col ^ (row % 8) * 8);
+        As[at] = A[i];
+        Bs[at] = B[i];
+    }
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    __syncthreads();          /* all of the tiles is written */
+    float d[32];
+    for (int i = 0; i < 32; i++) d[i] = 1;
+    const uint64_t a = gpu::wgmma_desc_k128(As), b = gpu::wgmma_desc_k128(Bs);
+    gpu::wgmma_fence();
+    for (int k = 0; k < 4; k++) /* 16 elements are 32 bytes, 2 in a descriptor's units */
+        gpu::wgmma_m64n64k16_bf16(d, a + static_cast<uint64_t>(2 * k), b + static_cast<uint64_t>(2 * k),
+                                  k > 0 || accumulate);
+    gpu::wgmma_commit();
+    gpu::wgmma_wait<0>();
+    const int row = t / 32 * 16 + t % 32 / 4, col = t % 4 * 2;
+    for (int j = 0; j < 32; j++)
+        D[(row + 8 * (j / 2 % 2)) * 64 + 8 * (j / 4) + col + j % 2] = d[j];
+#endif
+}
+
+/* ---- setmaxnreg: registers of one warpgroup for two others; 384 threads start with 168 each ---- */
+
+__global__ void __launch_bounds__(384, 1) setmaxnreg_kernel(int *out) {
+#if HAS_SM90A
+    if (threadIdx.x < 128)
+        gpu::setmaxnreg_dec<40>();
+    else
+        gpu::setmaxnreg_inc<232>();
+    out[threadIdx.x] = static_cast<int>(threadIdx.x);
+#endif
+}
+
+/* ---- the host's part ---- */
+
+static int failures;
+
+static void must(cudaError_t e, const char *what) {
+    if (e == cudaSuccess) return;
+    fprintf(stderr, "selftest: %s: %s\n", what, cudaGetErrorString(e));
+    exit(EXIT_FAILURE);
+}
+
+static void report(const char *name, bool ok) {
+    printf("%-24s %s\n", name, ok ? "ok" : "FAIL");
+    fflush(stdout);
+    failures += !ok;
+}
+
+/* n elements on the device, freed at the end of their scope. */
+template <class T> struct buffer {
+    T *p;
+    size_t n;
+    explicit buffer(const std::vector<T> &from) : p(nullptr), n(from.size()) {
+        must(cudaMalloc(reinterpret_cast<void **>(&p), n * sizeof(T)), "cudaMalloc");
+        must(cudaMemcpy(p, from.data(), n * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+    ~buffer() { cudaFree(p); }
+    buffer(const buffer &) = delete;
+    buffer &operator=(const buffer &) = delete;
+    std::vector<T> read() const {
+        std::vector<T> to(n);
+        must(cudaDeviceSynchronize(), "the kernel");
+        must(cudaMemcpy(to.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return to;
+    }
+};
+
+static launch_config threads(unsigned n) {
+    launch_config c;
+    c.block = dim3(n);
+    return c;
+}
+
+/* -2 to 2, exact in every format; sums of products stay exact. */
+static float small_integer() {
+    static uint32_t state = 12345;
+    state = state * 1664525u + 1013904223u; /* Numerical Recipes, section 7.1 */
+    return static_cast<float>(static_cast<int>((state >> 16) % 5) - 2);
+}
+template <class T> static std::vector<T> small_integers(size_t n) {
+    std::vector<T> v;
+    for (size_t i = 0; i < n; i++) v.push_back(T(small_integer()));
+    return v;
+}
+
+/* C[m,n] += sum over k of A[m,k] B[n,k] */
+template <class T, class C>
+static void multiply(const std::vector<T> &A, const std::vector<T> &B, std::vector<C> &c, int M, int N,
+                     int K) {
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++)
+            for (int k = 0; k < K; k++)
+                c[static_cast<size_t>(m * N + n)] +=
+                    static_cast<C>(static_cast<float>(A[static_cast<size_t>(m * K + k)])) *
+                    static_cast<C>(static_cast<float>(B[static_cast<size_t>(n * K + k)]));
+}
+
+template <class OP> static void test_mma(const char *name) {
+    using type = typename OP::type;
+    const auto A = small_integers<type>(16 * OP::K), B = small_integers<type>(8 * OP::K);
+    auto C = small_integers<float>(16 * 8);
+    const buffer<type> a(A), b(B);
+    const buffer<float> c(C);
+    must(gpu_launch(threads(32), mma_kernel<OP>, a.p, b.p, c.p), name);
+    multiply(A, B, C, 16, 8, OP::K);
+    report(name, c.read() == C);
+}
+
+static void test_mma_f64() {
+    const auto A = small_integers<double>(8 * 4), B = small_integers<double>(8 * 4);
+    auto C = small_integers<double>(8 * 8);
+    const buffer<double> a(A), b(B), c(C);
+    must(gpu_launch(threads(32), mma_f64_kernel, a.p, b.p, c.p), "mma_m8n8k4_f64");
+    multiply(A, B, C, 8, 8, 4);
+    report("mma_m8n8k4_f64", c.read() == C);
+}
+
+template <bool TRANS> static void test_ldmatrix(const char *name) {
+    std::vector<uint16_t> in;
+    for (int i = 0; i < 256; i++) in.push_back(static_cast<uint16_t>(1000 + i));
+    const buffer<uint16_t> from(in);
+    const buffer<uint32_t> to(std::vector<uint32_t>(128, 0));
+    must(gpu_launch(threads(32), ldmatrix_kernel<TRANS>, from.p, to.p), name);
+    const auto got = to.read();
+    bool ok = true;
+    for (int lane = 0; lane < 32; lane++)
+        for (int j = 0; j < 4; j++)
+            for (int e = 0; e < 2; e++) {
+                const int row = TRANS ? 2 * (lane % 4) + e : lane / 4,
+                          col = TRANS ? lane / 4 : 2 * (lane % 4) + e,
+                          source = (8 * j + row) ^ 5; /* the row that lane 8 j + row named */
+                ok = ok && (got[static_cast<size_t>(lane * 4 + j)] >> (16 * e) & 0xffff) ==
+                               in[static_cast<size_t>(source * 8 + col)];
+            }
+    report(name, ok);
+}
+
+static void test_cp_async() {
+    std::vector<unsigned char> in, want;
+    for (int i = 0; i < 1024; i++) in.push_back(static_cast<unsigned char>(i % 251 + 1));
+    want = in;
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = lane % 17; i < 16; i++) want[static_cast<size_t>(512 + lane * 16 + i)] = 0;
+    const buffer<unsigned char> from(in), to(std::vector<unsigned char>(1024, 7));
+    must(gpu_launch(threads(32), cp_async_kernel, from.p, to.p), "cp_async");
+    report("cp_async", to.read() == want);
+}
+
+static void test_bar_sync() {
+    const buffer<int> out(std::vector<int>(32, -1));
+    must(gpu_launch(threads(96), bar_sync_kernel, out.p), "bar_sync");
+    std::vector<int> want;
+    for (int i = 0; i < 32; i++) want.push_back(3 * (31 - i));
+    report("bar_sync", out.read() == want);
+}
+
+static void test_clocks() {
+    const buffer<int> out(std::vector<int>(2, -1));
+    must(gpu_launch(threads(1), clock_test_kernel, out.p), "clocks");
+    report("clocks", out.read() == std::vector<int>({1, 1}));
+}
+
+static void test_mbarrier() {
+    const buffer<int> out(std::vector<int>(64, -1));
+    must(gpu_launch(threads(32), mbarrier_kernel, out.p), "mbarrier");
+    std::vector<int> want;
+    for (int i = 0; i < 64; i++) want.push_back(31 - i % 32 + i / 32 * 100);
+    report("mbarrier", out.read() == want);
+}
+
+constexpr int ROWS = 24, COLS = 96; /* of the matrix that TMA loads from */
+
+/* Element (row, col) of a tile that starts at `first` of the matrix; zero below its end. */
+static bool tile_is_right(const uint16_t *tile, int rows, int first) {
+    bool ok = true;
+    for (int row = 0; row < rows; row++)
+        for (int col = 0; col < 64; col++) {
+            const int from = first + row, at = row * 64 + (col ^ (row % 8) * 8);
+            const int want = from < ROWS ? from * COLS + 32 + col + 1 : 0;
+            ok = ok && tile[at] == want;
+        }
+    return ok;
+}
+
+static void test_tma() {
+    std::vector<uint16_t> in;
+    for (int i = 0; i < ROWS * COLS; i++) in.push_back(static_cast<uint16_t>(i + 1));
+    const buffer<uint16_t> matrix(in), one(std::vector<uint16_t>(8 * 64, 0xffff)),
+        two(std::vector<uint16_t>(2 * 16 * 64, 0xffff));
+    const buffer<int> ranks(std::vector<int>(2, -1));
+    alignas(64) CUtensorMap map;
+    must(gpu_tensor_map_2d(&map, matrix.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, ROWS, COLS,
+                           COLS * sizeof(uint16_t), 8, 64, CU_TENSOR_MAP_SWIZZLE_128B),
+         "tensor map");
+    must(gpu_launch(threads(32), tma_kernel, map, one.p), "tma_load_2d");
+    report("tma_load_2d", tile_is_right(one.read().data(), 8, 20));
+
+    launch_config c = threads(32);
+    c.grid = dim3(2);
+    c.cluster = dim3(2);
+    must(gpu_launch(c, cluster_kernel, map, two.p, ranks.p), "tma_load_2d_multicast");
+    const auto tiles = two.read();
+    report("tma_load_2d_multicast",
+           tile_is_right(tiles.data(), 16, 0) && tile_is_right(tiles.data() + 16 * 64, 16, 0));
+    report("cluster_rank", ranks.read() == std::vector<int>({0, 1}));
+}
+
+static void test_wgmma(int accumulate) {
+    const auto A = small_integers<__nv_bfloat16>(64 * 64), B = small_integers<__nv_bfloat16>(64 * 64);
+    std::vector<float> want(64 * 64, accumulate ? 1.0f : 0.0f);
+    const buffer<__nv_bfloat16> a(A), b(B);
+    const buffer<float> d(std::vector<float>(64 * 64, -1.0f));
+    must(gpu_launch(threads(128), wgmma_kernel, a.p, b.p, d.p, accumulate), "wgmma");
+    multiply(A, B, want, 64, 64, 64);
+    report(accumulate ? "wgmma, accumulating" : "wgmma, overwriting", d.read() == want);
+}
+
+static void test_setmaxnreg() {
+    const buffer<int> out(std::vector<int>(384, -1));
+    must(gpu_launch(threads(384), setmaxnreg_kernel, out.p), "setmaxnreg");
+    const auto got = out.read();
+    report("setmaxnreg", got[0] == 0 && got[383] == 383);
+}
+
+int main(int argc, char **argv) {
+    const int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    int devices = 0, cc = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        fprintf(stderr, "selftest: no device\n");
+        return 77;
+    }
+    for (int d = 0; d < devices && cc == 0; d++) {
+        int major = 0, minor = 0;
+        must(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d), "attribute");
+        must(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, d), "attribute");
+        if (wanted && wanted != 10 * major + minor) continue;
+        must(cudaSetDevice(d), "cudaSetDevice");
+        cc = 10 * major + minor;
+    }
+    if (cc == 0) {
+        fprintf(stderr, "selftest: no device of compute capability %d\n", wanted);
+        return 77;
+    }
+    test_mma<bf16_k16>("mma_m16n8k16_bf16");
+    test_mma<f16_k16>("mma_m16n8k16_f16");
+    test_mma<tf32_k8>("mma_m16n8k8_tf32");
+    test_mma_f64();
+    test_ldmatrix<false>("ldmatrix_x4");
+    test_ldmatrix<true>("ldmatrix_x4_trans");
+    test_cp_async();
+    test_bar_sync();
+    test_clocks();
+    if (cc >= 89) {
+        test_mma<e4m3_k32>("mma_m16n8k32_e4m3");
+        test_mma<e5m2_k32>("mma_m16n8k32_e5m2");
+    } else {
+        puts("fp8 mma                  skip: sm_89");
+    }
+    if (cc >= 90) {
+        test_mbarrier();
+        test_tma();
+    } else {
+        puts("mbarrier, TMA, clusters  skip: sm_90");
+    }
+    if (cc == 90) {
+        test_wgmma(0);
+        test_wgmma(1);
+        test_setmaxnreg();
+    } else {
+        puts("wgmma, setmaxnreg        skip: sm_90a");
+    }
+    printf("%d failed\n", failures);
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
