@@ -177,6 +177,7 @@ template <class F, typename T, bool STREAMING>
 __global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
     map(const T *x, const T *y, T *z, int64_t n, acc_of<T> alpha) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (thread_bytes<T> / sizeof(T));
+#pragma unroll 1
     for (int64_t first = blockIdx.x * tile; first < n; first += gridDim.x * tile) {
         const T *second = F::INPUTS == 2 ? y + first : nullptr;
         const int count = static_cast<int>(n - first < tile ? n - first : tile);

@@ -49,6 +49,7 @@ template <bool STREAMING>
 __global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
     copy_kernel(const unsigned char *x, unsigned char *y, int64_t bytes) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * STREAM_BYTES;
+#pragma unroll 1
     for (int64_t first = blockIdx.x * tile; first < bytes; first += gridDim.x * tile) {
         const int count = static_cast<int>(bytes - first < tile ? bytes - first : tile);
         if (gpu::has_access32())
@@ -101,6 +102,7 @@ template <bool STREAMING>
 __global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
     fill_kernel(unsigned char *y, int64_t bytes, uint64_t pattern) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * STREAM_BYTES;
+#pragma unroll 1
     for (int64_t first = blockIdx.x * tile; first < bytes; first += gridDim.x * tile) {
         const int count = static_cast<int>(bytes - first < tile ? bytes - first : tile);
         if (gpu::has_access32())

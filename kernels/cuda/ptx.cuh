@@ -241,6 +241,15 @@ template <bool STREAMING> DEV void store32(void *p, const uint32_t (&r)[8]) {
     else
         GPU_STORE32("st.global.v8.b32");
 }
+template <bool STREAMING> DEV void store32(void *p, const uint64_t (&r)[4]) {
+#define GPU_STORE32_B64(ptx)                                                                      \
+    GPU_ACCESS32(ptx " [%4], {%0,%1,%2,%3};" ::"l"(r[0]), "l"(r[1]), "l"(r[2]), "l"(r[3]), "l"(p) \
+                 : "memory")
+    if constexpr (STREAMING)
+        GPU_STORE32_B64("st.global.cs.v4.b64");
+    else
+        GPU_STORE32_B64("st.global.v4.b64");
+}
 
 // ---- square root to 2^-23 of the result -------------------------------------------------------------
 DEV float sqrt_approx(float x) {

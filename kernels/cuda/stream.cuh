@@ -40,7 +40,10 @@ template <bool STREAMING, typename T, int BYTES> DEV void load(vec<T, BYTES> &v,
 }
 template <bool STREAMING, typename T, int BYTES> DEV void store(T *p, const vec<T, BYTES> &v) {
     if constexpr (BYTES == 32) {
-        gpu::store32<STREAMING>(p, reinterpret_cast<const uint32_t(&)[8]>(v));
+        if constexpr (sizeof(T) == 8)
+            gpu::store32<STREAMING>(p, reinterpret_cast<const uint64_t(&)[4]>(v));
+        else
+            gpu::store32<STREAMING>(p, reinterpret_cast<const uint32_t(&)[8]>(v));
     } else {
         using unit = typename access_unit<BYTES>::type;
         access_store<STREAMING>(reinterpret_cast<unit *>(p), reinterpret_cast<const unit *>(&v));

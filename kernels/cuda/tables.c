@@ -2,7 +2,7 @@
 #include "../catalogue.h"
 
 extern const struct impl casts_cuda[], elementwise_cuda[], fma_cuda[], matvec_cuda[], moves_cuda[],
-    reduce_cuda[], rows_cuda[];
+    reduce_cuda[], rows_cuda[], transpose_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
     matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_tf32_cuda[];
 
@@ -14,6 +14,7 @@ const struct impl *const cuda_kernels[] = {
     moves_cuda,
     reduce_cuda,
     rows_cuda,
+    transpose_cuda,
     /* products */
     matmul_cuda,
     matmul_simt_cuda,

@@ -259,6 +259,11 @@ DEV void store32(void* p, const uint32_t (&r)[8]) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
     memcpy(p, r, 32);
 }
+template <bool STREAMING>
+DEV void store32(void* p, const uint64_t (&r)[4]) {
+    if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
+    memcpy(p, r, 32);
+}
 
 inline float sqrt_approx(float x) { return sqrtf(x); }
 
