@@ -6,17 +6,13 @@
  * Lanes of y are all treated alike, so that where in a tile one lies is of no importance. */
 #include "cuda_kernel.cuh"
 
-namespace { /* kernels of other files may have the same names */
+namespace fma_kernels { /* other files may have the same names */
 
 enum {
     WARP = 32,
     THREADS = 256,
-    TILES =
-        8, /* with 8 warps and more a multiprocessor, twice what the latency of 33 cycles needs */
+    TILES = 8, /* with 16 warps a multiprocessor, several times what a latency of 33 cycles needs */
     UNROLL = 4, /* rounds or instructions between two looks at the counter */
-    /* Instructions in a row before an fp8 sum is added to one in fp32: fp8 tensor cores are reported to keep 13 bits of
-     * fraction (DeepSeek-V3 for Hopper, SageAttention2 for Ada). Sums of 128 rounds of small integers fit. */
-    FP8_ROW = 8,
 };
 
 /* ---- multiply-add instructions ---- */
@@ -54,9 +50,16 @@ template <class T, int CHAINS> int fma_chain(const struct args *a) {
                       operand<const T>(a, 1), operand<T>(a, 2), a->s.n, a->s.k);
 }
 
-/* ---- tensor instructions ----
- * tile<D>: an instruction's depth K, its registers of A and B and accumulators a lane, and how they are filled: pairs() is
- * a register of pairs (v1, v2) of which those from `rounds` on are zero; register r of lane l holds pair first(r, l). */
+/* ---- tensor instructions ---- */
+
+#ifdef __CUDA_ARCH__
+constexpr int ARCH = __CUDA_ARCH__;
+#else
+constexpr int ARCH = 0; /* the emulation has every instruction */
+#endif
+
+/* A tile is an instruction: its depth K, accumulators a lane, and fragments of A and B, which fill() sets so that of the K/2
+ * pairs (x1, x2) along A's rows the first `rounds` are there and the others zero. NATIVE: the GPU does it as it stands. */
 
 template <enum dtype D> DEV uint32_t bits_of(const typename element<D>::type *v, int i) {
     if constexpr (sizeof(*v) == 1) return reinterpret_cast<const unsigned char *>(v)[i];
@@ -64,9 +67,12 @@ template <enum dtype D> DEV uint32_t bits_of(const typename element<D>::type *v,
     return reinterpret_cast<const uint32_t *>(v)[i % 2];
 }
 
-/* Depth K of 32-bit registers that hold PER elements each; A has registers for k and, from 2 on, for k + K/2; B the same
- * with one each. */
+/* m16n8: 32-bit registers of PER elements that follow each other along K. Lane l's begin at PER (l % 4), those of the second
+ * half of A and of B at K/2 more. Source: PTX ISA, matrix fragments of mma.m16n8k8, k16 and k32. */
 template <enum dtype D> struct tile {
+    static constexpr bool FP8 = D == DT_fp8_e4m3 || D == DT_fp8_e5m2;
+    static constexpr bool NATIVE = !FP8 || ARCH == 0 || ARCH == 890 || ARCH >= 1200;
+    using T = typename element<D>::type;
     static constexpr int PER = 4 / static_cast<int>(sizeof(typename element<D>::type)), K = 8 * PER;
     using acc = float;
     static constexpr int ACCS = 4;
@@ -99,6 +105,8 @@ template <enum dtype D> struct tile {
 };
 
 template <> struct tile<DT_fp64> {
+    static constexpr bool FP8 = false, NATIVE = true;
+    using T = double;
     using acc = double;
     static constexpr int K = 4, ACCS = 2;
     struct fragments {
@@ -113,72 +121,96 @@ template <> struct tile<DT_fp64> {
     }
 };
 
+/* m16n8k16 of fp64, on Hopper, which has an instruction of 8 times the work. */
+struct large_fp64_tile {
+    static constexpr bool FP8 = false, NATIVE = ARCH == 0 || ARCH / 100 == 9;
+    using T = double;
+    using acc = double;
+    static constexpr int K = 16, ACCS = 4;
+    struct fragments {
+        double a[8], b[4];
+    };
+    DEV static void fill(fragments &f, const double *x, const double *w, int lane, int rounds) {
+#pragma unroll
+        for (int r = 0; r < 8; r++) f.a[r] = (r / 2 * 4 + lane % 4) / 2 < rounds ? x[lane % 2] : 0;
+#pragma unroll
+        for (int r = 0; r < 4; r++) f.b[r] = w[lane % 2];
+    }
+    DEV static void multiply(acc (&d)[ACCS], const fragments &f) {
+        gpu::mma_m16n8k16_f64(d, f.a, f.b);
+    }
+};
+
 /* `times` instructions on each of the accumulator tiles. */
-template <enum dtype D>
-DEV void multiply_tiles(typename tile<D>::acc (&y)[TILES][tile<D>::ACCS],
-                        const typename tile<D>::fragments &f, int64_t times, uint32_t) {
+template <class TILE>
+DEV void multiply_tiles(typename TILE::acc (&y)[TILES][TILE::ACCS],
+                        const typename TILE::fragments &f, int64_t times) {
 #pragma unroll UNROLL
     for (int64_t i = 0; i < times; i++) {
 #pragma unroll
-        for (int t = 0; t < TILES; t++) tile<D>::multiply(y[t], f);
+        for (int t = 0; t < TILES; t++) TILE::multiply(y[t], f);
     }
 }
 
-/* The same for fp8, FP8_ROW instructions at a time from zero. Each sum is the same: that the compiler does not compute
- * it once, for all tiles and times, B is changed by a `zero` that it cannot know. */
-template <enum dtype D>
-DEV void multiply_fp8_tiles(float (&y)[TILES][4], const typename tile<D>::fragments &f,
-                            int64_t times, uint32_t zero) {
-    typename tile<D>::fragments g[TILES];
+/* The same for fp8, whose tensor cores are reported to keep 13 bits of fraction (DeepSeek-V3 for Hopper, SageAttention2 for
+ * Ada): each product is formed from zero and added in fp32, by an instruction that has 16 cycles and more to itself. All
+ * products are the same: that the compiler does not form one for all, other multiples of a `zero` that it cannot know are
+ * added to B. */
+template <class TILE>
+DEV void multiply_fp8_tiles(float (&y)[TILES][4], const typename TILE::fragments &f, int64_t times,
+                            uint32_t zero) {
+    typename TILE::fragments g[TILES];
 #pragma unroll
-    for (int t = 0; t < TILES; t++) g[t] = f;
-    for (int64_t i = 0; i < times; i += FP8_ROW) {
-        const int row = times - i < FP8_ROW ? static_cast<int>(times - i) : FP8_ROW;
-        float sum[TILES][4] = {};
+    for (int t = 0; t < TILES; t++) {
+        g[t] = f;
+        g[t].b[0] += zero * (static_cast<uint32_t>(t) << 16);
+    }
+#pragma unroll 1
+    for (int64_t i = 0; i < times; i++) {
+        float product[TILES][4] = {};
 #pragma unroll
-        for (int t = 0; t < TILES; t++) g[t].b[0] ^= zero * static_cast<uint32_t>(t + 1);
-        if (row == FP8_ROW) {
-#pragma unroll
-            for (int j = 0; j < FP8_ROW; j++) {
-#pragma unroll
-                for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], g[t]);
-            }
-        } else {
-            for (int j = 0; j < row; j++) {
-#pragma unroll
-                for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], g[t]);
-            }
+        for (int t = 0; t < TILES; t++) {
+            g[t].b[0] += zero;
+            TILE::multiply(product[t], g[t]);
         }
 #pragma unroll
         for (int t = 0; t < TILES; t++)
 #pragma unroll
-            for (int e = 0; e < 4; e++) y[t][e] += sum[t][e];
+            for (int e = 0; e < 4; e++) y[t][e] += product[t][e];
     }
 }
 
-template <enum dtype D>
-__global__ void __launch_bounds__(THREADS)
-    mma_sync_kernel(const typename element<D>::type *__restrict__ x,
-                    const typename element<D>::type *__restrict__ w,
-                    typename tile<D>::acc *__restrict__ y, int64_t n, int64_t k, uint32_t zero) {
-    constexpr int ACCS = tile<D>::ACCS, ROUNDS = tile<D>::K / 2;
+template <class TILE>
+DEV void multiply_all(const typename TILE::T *x, const typename TILE::T *w, typename TILE::acc *y,
+                      int64_t n, int64_t k, uint32_t zero) {
+    constexpr int ACCS = TILE::ACCS, ROUNDS = TILE::K / 2;
     const int lane = static_cast<int>(threadIdx.x) % WARP;
     const int64_t first = static_cast<int64_t>(blockIdx.x) * (THREADS * TILES * ACCS) + threadIdx.x;
-    typename tile<D>::acc sum[TILES][ACCS];
+    typename TILE::acc sum[TILES][ACCS];
 #pragma unroll
     for (int i = 0; i < TILES * ACCS; i++)
         sum[i / ACCS][i % ACCS] = first + i * THREADS < n ? y[first + i * THREADS] : 0;
 
-    typename tile<D>::fragments f;
-    tile<D>::fill(f, x, w, lane, ROUNDS);
-    if constexpr (D == DT_fp8_e4m3 || D == DT_fp8_e5m2)
-        multiply_fp8_tiles<D>(sum, f, k / ROUNDS, zero);
+    typename TILE::fragments f;
+    TILE::fill(f, x, w, lane, ROUNDS);
+    if constexpr (TILE::FP8)
+        multiply_fp8_tiles<TILE>(sum, f, k / ROUNDS, zero);
     else
-        multiply_tiles<D>(sum, f, k / ROUNDS, zero);
-    if (k % ROUNDS) {
-        tile<D>::fill(f, x, w, lane, static_cast<int>(k % ROUNDS));
+        multiply_tiles<TILE>(sum, f, k / ROUNDS);
+    if constexpr (TILE::
+                      FP8) { /* 8, 4, 2, 1 rounds: such multiples have no more bits than a round */
+        for (int rounds = ROUNDS / 2; rounds > 0; rounds /= 2) {
+            if (!(k & rounds)) continue;
+            typename TILE::acc product[ACCS] = {};
+            TILE::fill(f, x, w, lane, rounds);
+            TILE::multiply(product, f); /* the same for every tile */
 #pragma unroll
-        for (int t = 0; t < TILES; t++) tile<D>::multiply(sum[t], f);
+            for (int i = 0; i < TILES * ACCS; i++) sum[i / ACCS][i % ACCS] += product[i % ACCS];
+        }
+    } else if (k % ROUNDS) {
+        TILE::fill(f, x, w, lane, static_cast<int>(k % ROUNDS));
+#pragma unroll
+        for (int t = 0; t < TILES; t++) TILE::multiply(sum[t], f);
     }
 
 #pragma unroll
@@ -186,14 +218,22 @@ __global__ void __launch_bounds__(THREADS)
         if (first + i * THREADS < n) y[first + i * THREADS] = sum[i / ACCS][i % ACCS];
 }
 
-template <enum dtype D> int mma_sync(const struct args *a) {
-    using T = typename element<D>::type;
+/* Where it would be taken apart it is refused, and not compiled. Two blocks a multiprocessor: 16 warps. */
+template <class TILE>
+__global__ void __launch_bounds__(THREADS, 2)
+    mma_sync_kernel(const typename TILE::T *__restrict__ x, const typename TILE::T *__restrict__ w,
+                    typename TILE::acc *__restrict__ y, int64_t n, int64_t k, uint32_t zero) {
+    if constexpr (TILE::NATIVE) multiply_all<TILE>(x, w, y, n, k, zero);
+}
+
+template <class TILE> int mma_sync(const struct args *a) {
+    using T = typename TILE::T;
     launch_config c;
-    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.n, THREADS * TILES * tile<D>::ACCS)));
+    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.n, THREADS * TILES * TILE::ACCS)));
     c.block = dim3(THREADS);
     c.stream = stream_of(a);
-    return gpu_launch(c, mma_sync_kernel<D>, operand<const T>(a, 0), operand<const T>(a, 1),
-                      operand<typename tile<D>::acc>(a, 2), a->s.n, a->s.k, 0u);
+    return gpu_launch(c, mma_sync_kernel<TILE>, operand<const T>(a, 0), operand<const T>(a, 1),
+                      operand<typename TILE::acc>(a, 2), a->s.n, a->s.k, 0u);
 }
 
 /* ---- refusals ---- */
@@ -205,27 +245,36 @@ const char *refuses_fp64(const struct args *a) {
                : "this GPU has no tensor cores for fp64: the instruction is taken apart";
 }
 
+const char *refuses_large_fp64(const struct args *a) {
+    return a->gpu->cc / 10 == 9 ? nullptr
+                                : "only sm_90 has fp64 tensor instructions of 16x8x16; elsewhere "
+                                  "they are taken apart";
+}
+
 /* Before sm_89 there is none. */
 const char *refuses_fp8(const struct args *a) {
     const int cc = a->gpu->cc;
     if (cc < 89) return "fp8 tensor cores begin with sm_89";
-    return cc == 89 || cc / 10 == 12
+    return cc == 89 || cc == 120
                ? nullptr
                : "mma.sync fp8 is emulated by converts on sm_90 and sm_100: not the tensor cores' "
                  "own rate";
 }
 
-} // namespace
+} // namespace fma_kernels
+
+using namespace fma_kernels;
 
 extern "C" const struct impl fma_cuda[];
 const struct impl fma_cuda[] = {
     {OP_fma, "fma_chain", DT_fp64, fma_chain<double, 8>, nullptr, nullptr},
     {OP_fma, "fma_chain", DT_fp32, fma_chain<float, 16>, nullptr, nullptr},
-    {OP_fma, "mma_sync", DT_fp64, mma_sync<DT_fp64>, refuses_fp64, nullptr},
-    {OP_fma, "mma_sync", DT_tf32, mma_sync<DT_tf32>, nullptr, nullptr},
-    {OP_fma, "mma_sync", DT_fp16, mma_sync<DT_fp16>, nullptr, nullptr},
-    {OP_fma, "mma_sync", DT_bf16, mma_sync<DT_bf16>, nullptr, nullptr},
-    {OP_fma, "mma_sync", DT_fp8_e4m3, mma_sync<DT_fp8_e4m3>, refuses_fp8, nullptr},
-    {OP_fma, "mma_sync", DT_fp8_e5m2, mma_sync<DT_fp8_e5m2>, refuses_fp8, nullptr},
+    {OP_fma, "mma_sync", DT_fp64, mma_sync<tile<DT_fp64>>, refuses_fp64, nullptr},
+    {OP_fma, "mma_sync_16x8x16", DT_fp64, mma_sync<large_fp64_tile>, refuses_large_fp64, nullptr},
+    {OP_fma, "mma_sync", DT_tf32, mma_sync<tile<DT_tf32>>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_fp16, mma_sync<tile<DT_fp16>>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_bf16, mma_sync<tile<DT_bf16>>, nullptr, nullptr},
+    {OP_fma, "mma_sync", DT_fp8_e4m3, mma_sync<tile<DT_fp8_e4m3>>, refuses_fp8, nullptr},
+    {OP_fma, "mma_sync", DT_fp8_e5m2, mma_sync<tile<DT_fp8_e5m2>>, refuses_fp8, nullptr},
     {},
 };

@@ -15,7 +15,9 @@ enum {
     WARP = 32,
     WARPS = 8, /* of a block */
     THREADS = WARPS * WARP,
-    ROWS = 4,         /* of A that a warp reads together */
+    BLOCKS =
+        2,    /* a multiprocessor, at least: registers for loads in flight count more than warps */
+    ROWS = 4, /* of A that a warp reads together */
     WARPS_AN_SM = 32, /* to have in the grid: 32 lanes x 32 warps x 64 bytes in flight are 64 KiB */
     MOST_SPLITS = 256,
 };
@@ -115,19 +117,40 @@ template <int BYTES> struct chunk<DT_nvfp4, BYTES> {
     }
 };
 
-/* One element, less its tensor's scale. */
-template <enum dtype D>
-DEV typename types<D>::A element_at(const typename types<D>::T *t, int64_t elements, int64_t i) {
-    if constexpr (D == DT_nvfp4) {
-        float x[8];
-        const unsigned shift = 4 * static_cast<unsigned>(i % 2);
-        widen_e2m1x8(static_cast<unsigned>(t[i / 2]) >> shift & 15, x);
-        return x[0] * widen_scale(t[elements / 2 + i / NVFP4_BLOCK]);
-    } else {
-        typename types<D>::A x[1]; /* pieces know fp8 on every GPU */
-        widen_piece<D, 1>(load_shared_by_all<D, 1>(t + i), x);
+/* One element: loaded now, widened when its value is asked for, less its tensor's scale. */
+template <enum dtype D> struct lone {
+    piece<D, 1> v;
+
+    DEV void load(const typename types<D>::T *t, int64_t, int64_t i) {
+        v = load_shared_by_all<D, 1>(t + i);
+    }
+    DEV typename types<D>::A value() const {
+        typename types<D>::A x[1];
+        widen_piece<D, 1>(v, x);
         return x[0];
     }
+};
+template <> struct lone<DT_nvfp4> {
+    unsigned char codes, scale;
+    bool odd;
+
+    DEV void load(const unsigned char *t, int64_t elements, int64_t i) {
+        codes = __ldg(t + i / 2);
+        scale = __ldg(t + elements / 2 + i / NVFP4_BLOCK);
+        odd = i % 2 != 0;
+    }
+    DEV float value() const {
+        float x[8];
+        widen_e2m1x8(odd ? codes >> 4 : codes & 15u, x);
+        return x[0] * widen_scale(scale);
+    }
+};
+
+template <enum dtype D>
+DEV typename types<D>::A element_at(const typename types<D>::T *t, int64_t elements, int64_t i) {
+    lone<D> x;
+    x.load(t, elements, i);
+    return x.value();
 }
 
 DEV float tensor_scale(const unsigned char *t, int64_t elements) { /* layout: numerics.h */
@@ -234,7 +257,7 @@ DEV void multiply_chunks(const typename types<D>::T *A, int64_t elements,
 
 /* Of the block's warps, `width` share ROWS rows. Blocks (tile, 0 ... gridDim.y - 1) share the columns. */
 template <enum dtype D, int BYTES>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     warp_rows_kernel(const typename types<D>::T *__restrict__ A,
                      const typename types<D>::T *__restrict__ x,
                      typename types<D>::P *__restrict__ y, int64_t m, int64_t n, int width,
@@ -288,7 +311,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* A block sums WARP chunks of columns over its strip of rows, warp w rows w, w + WARPS, ... of it. */
 template <enum dtype D, int BYTES>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     column_strips_kernel(const typename types<D>::T *__restrict__ A,
                          const typename types<D>::T *__restrict__ x,
                          typename types<D>::P *__restrict__ y, int64_t m, int64_t n,
@@ -305,20 +328,21 @@ __global__ void __launch_bounds__(THREADS)
     if (col < m) {
         for (int64_t j = begin + warp; j < end; j += U * WARPS) {
             C a[U];
-            acc xj[U];
+            lone<D> b[U];
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (j + u * WARPS < end) {
                     a[u].load(A, m * n, (j + u * WARPS) * m + col);
-                    xj[u] = element_at<D>(x, n, j + u * WARPS);
+                    b[u].load(x, n, j + u * WARPS);
                 }
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (j + u * WARPS < end) {
                     acc v[W];
                     a[u].values(v);
+                    const acc xj = b[u].value();
 #pragma unroll
-                    for (int e = 0; e < W; e++) sum[e] += v[e] * xj[u];
+                    for (int e = 0; e < W; e++) sum[e] += v[e] * xj;
                 }
         }
     }

@@ -165,6 +165,30 @@ DEV void mma_m8n8k4_f64(double (&d)[2], double a, double b) {
         },
         nullptr);
 }
+// A: a[i] is row g + 8 (i % 2), column t + 4 (i / 2); B: b[i] is row t + 4 i, column g; D as in fp32.
+DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {  // sm_90+
+    struct IO {
+        const double *a, *b;
+        double* d;
+    } io{a, b, d};
+    simt::warp_collective(
+        ~0u, "mma.m16n8k16.f64", &io,
+        [](void* const* in, uint32_t, const void*) {
+            double A[16][16], B[16][8];
+            for (int l = 0; l < 32; l++) {
+                const int g = l / 4, t = l % 4;
+                for (int i = 0; i < 8; i++) A[g + 8 * (i % 2)][t + 4 * (i / 2)] = ((IO*)in[l])->a[i];
+                for (int i = 0; i < 4; i++) B[t + 4 * i][g] = ((IO*)in[l])->b[i];
+            }
+            for (int l = 0; l < 32; l++)
+                for (int i = 0; i < 4; i++) {
+                    double& o = ((IO*)in[l])->d[i];
+                    for (int k = 0; k < 16; k++)
+                        o = fma(A[l / 4 + 8 * (i / 2)][k], B[k][2 * (l % 4) + i % 2], o);
+                }
+        },
+        nullptr);
+}
 // ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
 DEV void mbar_init(uint64_t* bar, uint32_t count) {
     simt::mbar_init(bar, count);
