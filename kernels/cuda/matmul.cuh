@@ -24,11 +24,11 @@ static inline product product_of(const struct args *a) {
     return p;
 }
 
-/* x: tiles of one C; the batch takes z, and y where z ends. */
+/* x: tiles of one C; the batch takes z, and y as well where it exceeds z's limit. */
 static inline dim3 product_grid(int64_t tiles, int64_t batch) {
-    const int64_t most = 65535, z = batch < most ? batch : most;
-    return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(ceil_div(batch, z)),
-                static_cast<unsigned>(z));
+    const int64_t y = ceil_div(batch, 65535);
+    return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(y),
+                static_cast<unsigned>(ceil_div(batch, y)));
 }
 /* Which matrix a block works on; past the last one where y and z do not divide the batch. */
 DEV int64_t batch_index() { return static_cast<int64_t>(blockIdx.y) * gridDim.z + blockIdx.z; }

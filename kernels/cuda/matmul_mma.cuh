@@ -3,8 +3,9 @@
  * A block makes BM x BN of C, each warp WM x WN of it. k-tiles of 64 bytes a row (two instructions deep) come through
  * STAGES buffers by cp.async; fragments of the next instruction are loaded while the present one runs; one barrier a
  * k-tile. At the end sums go through shared memory, so that rows of C are written 16 bytes a lane, 128 and more in a row.
- * Tiles: 128 x 256 by 8 warps of 64 x 64 reads 24 bytes of each operand's L2 a clock and multiprocessor at the A100's
- * full rate, half of what the L2 has; 64 x 64 by 4 warps is for problems that would leave multiprocessors idle. */
+ * Tiles: at an A100's full rate (1024 bf16 multiply-adds a clock) 128 x 256 reads 24 bytes a clock and multiprocessor
+ * from the L2, 128 x 128 32, 64 x 64 64, of about 36 that it has; the smaller ones are for problems of so few tiles
+ * that the large one would leave multiprocessors idle. */
 #ifndef MATMUL_MMA_CUH
 #define MATMUL_MMA_CUH
 #include "mma_problem.cuh"
@@ -14,8 +15,9 @@ template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_> struct b
     static constexpr int BLOCKS = BLOCKS_; /* on a multiprocessor; limits registers */
     static constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 };
-/* 96 KiB of shared memory: also for GPUs that give a block 99. */
+/* 96 KiB of shared memory, twice 48 and four times 32: also for GPUs of 100 KiB. */
 using large_tile = block_tile<128, 256, 64, 64, 4, 1>;
+using medium_tile = block_tile<128, 128, 64, 64, 3, 2>;
 using small_tile = block_tile<64, 64, 32, 32, 4, 4>;
 
 /* OPERAND: type, product, SIZE and mma() of an operand's format. */
@@ -131,15 +133,11 @@ static cudaError_t launch_mma(const struct args *a, mma_problem p) {
     return gpu_launch(c, matmul_mma<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>, p);
 }
 
-/* The large tile computes an element in about half the time of the small one, if there is work for all
- * multiprocessors: what the last, partly filled round costs decides. */
-static inline bool large_is_faster(const struct args *a, const mma_problem &p) {
-    const int64_t large = p.batch * ceil_div(p.m, large_tile::BM) * ceil_div(p.n, large_tile::BN);
-    const int64_t small = p.batch * ceil_div(p.m, small_tile::BM) * ceil_div(p.n, small_tile::BN);
-    const int64_t sms = a->gpu->sms;
-    const int64_t large_cost = ceil_div(large, sms) * (large_tile::BM * large_tile::BN),
-                  small_cost = ceil_div(small, sms) * (small_tile::BM * small_tile::BN);
-    return large_cost < 2 * small_cost;
+/* Time of the whole problem in units of an element of C on a busy multiprocessor: the last, partly filled round of
+ * blocks counts whole. `rate` is the tile's, relative to the large one. */
+template <class TILE> static double cost(const struct args *a, double rate) {
+    const int64_t tiles = a->s.b * ceil_div(a->s.m, TILE::BM) * ceil_div(a->s.n, TILE::BN);
+    return static_cast<double>(ceil_div(tiles, a->gpu->sms)) * TILE::BM * TILE::BN / rate;
 }
 
 template <class OPERAND, bool K_MAJOR_ONLY = false> struct mma_kernels {
@@ -147,8 +145,13 @@ template <class OPERAND, bool K_MAJOR_ONLY = false> struct mma_kernels {
     static constexpr bool ONLY_K_MAJOR = K_MAJOR_ONLY;
     template <bool A_K_MAJOR, bool B_K_MAJOR>
     static cudaError_t launch(const struct args *a, const mma_problem &p) {
-        return large_is_faster(a, p) ? launch_mma<OPERAND, large_tile, A_K_MAJOR, B_K_MAJOR>(a, p)
-                                     : launch_mma<OPERAND, small_tile, A_K_MAJOR, B_K_MAJOR>(a, p);
+        /* what the L2 has to deliver, 32 and 64 bytes a clock for the smaller tiles, costs time */
+        const double large = cost<large_tile>(a, 1), medium = cost<medium_tile>(a, 0.9),
+                     small = cost<small_tile>(a, 0.5);
+        return large <= medium && large <= small
+                   ? launch_mma<OPERAND, large_tile, A_K_MAJOR, B_K_MAJOR>(a, p)
+               : medium <= small ? launch_mma<OPERAND, medium_tile, A_K_MAJOR, B_K_MAJOR>(a, p)
+                                 : launch_mma<OPERAND, small_tile, A_K_MAJOR, B_K_MAJOR>(a, p);
     }
 };
 #endif

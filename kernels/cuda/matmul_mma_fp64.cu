@@ -1,4 +1,4 @@
-/* matmul_mma_fp64.cu - products in fp64 on tensor cores by mma.sync m8n8k4.
+/* matmul_mma_fp64.cu - products in fp64 on tensor cores by mma.sync m8n8k4; on sm_90 m16n8k8.
  *
  * A block makes 64 x 64 of C, each of 4 warps 32 x 32, in k-tiles of 16 through 4 stages of cp.async. The tile is small since
  * fp64 computes slowly: 16 bytes a clock and multiprocessor feed an A100's 64 multiply-adds. Lanes read pairs: two k of
@@ -34,7 +34,8 @@ DEV void load_pairs(double (&x)[TILES][2], const char *tile, int first, int step
     }
 }
 
-template <bool A_K_MAJOR, bool B_K_MAJOR>
+/* WIDE: by m16n8k8, four times the work an instruction, which is in the hardware of sm_90 only. */
+template <bool WIDE, bool A_K_MAJOR, bool B_K_MAJOR>
 __global__ void __launch_bounds__(THREADS, 2) matmul_mma_fp64(const mma_problem p) {
     using copies_a = copies<A_K_MAJOR, BM, 8, K_BYTES, THREADS>;
     using copies_b = copies<B_K_MAJOR, BN, 8, K_BYTES, THREADS>;
@@ -64,13 +65,21 @@ __global__ void __launch_bounds__(THREADS, 2) matmul_mma_fp64(const mma_problem 
             load_pairs<B_K_MAJOR, typename copies_b::T>(b[buffer], tile_b, wn, step);
         },
         [&](int buffer) {
+            const double(&x)[TILES][2] = a[buffer], (&y)[TILES][2] = b[buffer];
 #pragma unroll
-            for (int e = 0; e < 2; e++)
+            for (int i = 0; i < TILES; i += 2)
 #pragma unroll
-                for (int i = 0; i < TILES; i++)
+                for (int j = 0; j < TILES; j++) {
+                    if constexpr (WIDE) {
+                        const double both[4] = {x[i][0], x[i + 1][0], x[i][1], x[i + 1][1]};
+                        gpu::mma_m16n8k8_f64(sum[i][j], sum[i + 1][j], both, y[j]);
+                    } else {
 #pragma unroll
-                    for (int j = 0; j < TILES; j++)
-                        gpu::mma_m8n8k4_f64(sum[i][j], a[buffer][i][e], b[buffer][j][e]);
+                        for (int e = 0; e < 4; e++)
+                            gpu::mma_m8n8k4_f64(sum[i + e % 2][j], x[i + e % 2][e / 2],
+                                                y[j][e / 2]);
+                    }
+                }
         });
 
     /* A lane has two consecutive columns: of one fragment, or one of each of two that share their columns. */
@@ -110,7 +119,8 @@ struct kernels {
         c.grid = product_grid(tiles_m * tiles_n, p.batch);
         c.smem = STAGES * (BM + BN) * K_BYTES;
         c.stream = stream_of(a);
-        return gpu_launch(c, matmul_mma_fp64<A_K_MAJOR, B_K_MAJOR>, p);
+        return a->gpu->cc == 90 ? gpu_launch(c, matmul_mma_fp64<true, A_K_MAJOR, B_K_MAJOR>, p)
+                                : gpu_launch(c, matmul_mma_fp64<false, A_K_MAJOR, B_K_MAJOR>, p);
     }
 };
 using rows = mma_rows<DT_fp64, kernels>;

@@ -1,5 +1,6 @@
 /* pack.cu - operands of products converted, padded or turned into scratch (pack.cuh). A thread makes 16 bytes. */
 #include "pack.cuh"
+#include "matmul.cuh"
 #include "nvfp4.cuh"
 
 enum { THREADS = 256 };
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(THREADS)
                            int64_t width, int64_t words, int64_t tiles_across) {
     SMEM(uint8_t, tile, [TILE][TILE + 2]); /* 4 rows are 66 words: 16 words of a column, 16 banks */
     const int64_t row0 = blockIdx.x / tiles_across * TILE, col0 = blockIdx.x % tiles_across * TILE;
-    const int64_t i = static_cast<int64_t>(blockIdx.y) * gridDim.z + blockIdx.z;
+    const int64_t i = batch_index();
     if (i >= batch) return; /* the whole block */
     const int t = threadIdx.x;
 
@@ -140,11 +141,10 @@ __global__ void __launch_bounds__(THREADS)
 
 cudaError_t pack_transposed(void *to, const void *from, int64_t batch, int64_t rows, int64_t width,
                             cudaStream_t stream) {
-    const int64_t across = ceil_div(width, TILE), most = 65535, z = batch < most ? batch : most;
+    const int64_t across = ceil_div(width, TILE);
     launch_config c;
     c.block = dim3(THREADS);
-    c.grid = dim3(static_cast<unsigned>(ceil_div(rows, TILE) * across),
-                  static_cast<unsigned>(ceil_div(batch, z)), static_cast<unsigned>(z));
+    c.grid = product_grid(ceil_div(rows, TILE) * across, batch);
     c.stream = stream;
     return gpu_launch(c, pack_transposed_kernel, static_cast<uint32_t *>(to),
                       static_cast<const uint8_t *>(from), batch, rows, width,

@@ -189,6 +189,13 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b
         },
         nullptr);
 }
+DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
+                         const double (&b)[2]) {  // sm_90+; rows 0-7 and 8-15 of the result
+    mma_m8n8k4_f64(top, a[0], b[0]);
+    mma_m8n8k4_f64(bottom, a[1], b[0]);
+    mma_m8n8k4_f64(top, a[2], b[1]);
+    mma_m8n8k4_f64(bottom, a[3], b[1]);
+}
 // ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
 DEV void mbar_init(uint64_t* bar, uint32_t count) {
     simt::mbar_init(bar, count);
