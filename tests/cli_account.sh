@@ -117,6 +117,15 @@ account memory --gpus 8 --gpu-memory 80e9 --params 50e9 --units si
 pass_if "SI units" has '(600 GB)'
 account memory --gpus 1 --gpu-memory 80e9 --params 50e9
 pass_if "what does not fit is said" has 'does not fit'
+gives layer_activations 2868903936 memory --params 175e9 --layers 96 --hidden 12288 --heads 96 --seq 2048 --batch 1
+gives parameters 13476831232 memory --config "$SOURCE/tests/data/account/llama-2-7b.json"
+gives activations_a_device 10267656192 memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 32 --seq 1024 --recompute selective
+gives logits_a_device 823410688 memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 32 --seq 1024 --tp 8
+account memory --config "$SOURCE/tests/data/account/deepseek-v3.json" --batch 8 --seq 4096 --gpus 256 --tp 4 --pp 8 --accumulate 8
+pass_if "a model with dense and sparse layers: status $status" [ "$status" -eq 0 ]
+refused "layers all alike" "$roofline" account memory --config "$SOURCE/tests/data/account/deepseek-v3.json" --batch 8 --seq 4096 --recompute sqrt
+refused "need --batch and --seq" "$roofline" account memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 8
+refused "config, or --params" "$roofline" account memory --config "$SOURCE/tests/data/account/gpt2.json" --layers 8
 refused "say --params" "$roofline" account memory
 refused "2 x 1 x anything is not --gpus 3" "$roofline" account memory --params 1 --gpus 3 --tp 2
 refused "is not --gpus 8" "$roofline" account memory --params 1 --gpus 8 --tp 2 --pp 2 --dp 3
@@ -127,7 +136,7 @@ refused "no multiple of --heads" "$roofline" account memory --params 1 --layers 
 refused "does not divide --batch" "$roofline" account memory --layers 2 --hidden 2 --batch 3 --accumulate 2
 refused "one of none sgd" "$roofline" account memory --optimizer lion
 refused "one of fp64" "$roofline" account memory --dtype int8
-refused "do not fit" "$roofline" account memory --gpu t4 --params 1e9 --layers 9 --hidden 1e6 --batch 1e4
+refused "do not fit" "$roofline" account memory --gpu t4 --layers 9 --hidden 1e6 --batch 10 --seq 1e4 --heads 1
 
 # ---- tensor ----
 gives bytes 2415919104 tensor --shape 49152x12288 --dtype fp32

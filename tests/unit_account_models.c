@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const char *folder;
+static const struct stages alone = {.tensor = 1, .pipeline = 1, .micro_batches = 1};
 
 static bool load(const char *name, struct transformer *m) {
     char path[512];
@@ -119,26 +120,26 @@ static void memory(void) {
     /* a GPT keeps s b h (34 + 5 a s / h) bytes a layer */
     if (!load("gpt2", &m)) return;
     const int64_t s = 1024, b = 8, h = 768, a = 12;
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, s, b, false, &alone) ==
               12 * (34 * s * b * h + 5 * a * s * s * b),
           "GPT-2's activations");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, s, b, false, &alone) ==
               12 * 34 * s * b * h,
           "selective");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_FULL, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_FULL, DT_bf16, s, b, false, &alone) ==
               12 * 2 * s * b * h + 34 * s * b * h + 5 * a * s * s * b,
           "full");
     /* Llama: norms' inputs and outputs 4h, q k v out, four of the MLP's width, softmax; no masks */
     if (!load("llama-3-8b", &m)) return;
     const int64_t token = 2 * (4 * 4096 + 4096 + 1024 + 1024 + 4096 + 4 * 14336);
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, 10, 3, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, 10, 3, false, &alone) ==
               32 * 30 * token,
           "Llama-3-8B's activations");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, 10, 3, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, 10, 3, false, &alone) ==
               32 * (30 * token + 2 * 32 * 10 * 30),
           "and its scores");
     CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, (int64_t)1 << 40,
-                                        (int64_t)1 << 20, false) == COUNT_OVERFLOW,
+                                        (int64_t)1 << 20, false, &alone) == COUNT_OVERFLOW,
           "overflow");
 }
 

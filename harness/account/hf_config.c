@@ -4,6 +4,7 @@
 #include "count.h"
 #include "json_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const hf_families =
@@ -19,7 +20,7 @@ struct reader {
     bool failed;
 };
 
-enum { REQUIRED = -1, MOST_LISTED = 4096 };
+enum { REQUIRED = -1, MOST_LISTED = 4096, MAX_CONFIG = 1 << 20 };
 
 /* A whole number from low on; absent or null: the default, or a complaint when there is none. */
 static int64_t count(struct reader *r, const char *key, int64_t low, int64_t standard) {
@@ -229,4 +230,14 @@ int hf_config_read(const char *text, size_t length, struct transformer *m, struc
     }
     json_decref(root);
     return r.failed ? -1 : transformer_check(m, why);
+}
+
+int hf_config_load(const char *path, struct transformer *m, struct complaint *why) {
+    size_t length;
+    struct complaint reason;
+    char *text = read_whole_file(path, MAX_CONFIG, &length, why);
+    if (!text) return -1;
+    const int bad = hf_config_read(text, length, m, &reason);
+    free(text);
+    return bad ? complain(why, "%s: %s", path, reason.text) : 0;
 }

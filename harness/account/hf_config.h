@@ -7,6 +7,9 @@
 /* 0, or -1 after a complaint that names the key. */
 int hf_config_read(const char *text, size_t length, struct transformer *m, struct complaint *why);
 
+/* The same of a file of at most a mebibyte. */
+int hf_config_load(const char *path, struct transformer *m, struct complaint *why);
+
 /* "gpt2 llama mistral ..." */
 extern const char *const hf_families;
 #endif
