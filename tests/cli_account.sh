@@ -109,6 +109,10 @@ gives flops_a_step 576 "${toy[@]}"
 gives activations 2097152 memory --layers 16 --hidden 1024 --batch 64
 gives activations 524288 memory --layers 16 --hidden 1024 --batch 64 --accumulate 4
 gives optimizer_state 10 memory --params 10 --optimizer momentum --optimizer-dtype fp8_e4m3
+gives activations 1048576 memory --layers 16 --hidden 1024 --batch 64 --recompute sqrt
+gives activations 262144 memory --layers 16 --hidden 1024 --batch 64 --recompute all
+gives flops_a_step 6442450944 memory --layers 16 --hidden 1024 --batch 64
+gives flops_a_step 8589934592 memory --layers 16 --hidden 1024 --batch 64 --recompute sqrt
 gives total_a_device 120000000000 memory --params 7.5e9 --dp 64 --zero 0 --master
 gives total_a_device 16640625000 memory --params 7.5e9 --dp 64 --zero 2 --master
 account memory --layers 16 --hidden 1024 --batch 64
@@ -309,6 +313,8 @@ gives bound compute einsum 'm k, k n -> m n' m=887 k=887 n=887 --gpu h100
 gives bound memory einsum 'm k, k n -> m n' m=886 k=886 n=886 --gpu h100
 about accelerator_intensity 295.3 295.4 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100
 about accelerator_intensity 19.99 20.01 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100 --dtype fp32
+about accelerator_intensity 590.5 591.5 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100 --dtype fp8_e4m3
+gives bytes 4002 einsum 'i, i ->' i=1000
 gives bound memory einsum 'm n, n -> m' m=4096 n=4096 --gpu h100
 about intensity 0.999 1 einsum 'm n, n -> m' m=4096 n=4096
 about time 2.17e-6 2.18e-6 einsum 'm k, k n -> m n' m=1024 k=1024 n=1024 --gpu h100

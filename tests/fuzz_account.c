@@ -1,8 +1,8 @@
-/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations and numbers. The
- * first byte chooses the parser, the rest is its input.
+/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations, CSV records and
+ * numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
+ * that wrong sizes are found where they do harm.
  *
- * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): fuzz_account tests/data/account/corpus. What survives parsing goes through
- * what follows it, so that wrong sizes are found where they do harm. */
+ * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
 #include "fuzz.h"
 
 #include "../harness/account/checkpoint.h"
@@ -10,6 +10,7 @@
 #include "../harness/account/einsum.h"
 #include "../harness/account/hf_config.h"
 #include "../harness/account/safetensors.h"
+#include "../harness/row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,14 @@ static void fuzz_numbers(const char *text) {
         if (size[i] < 1) abort();
 }
 
+static void fuzz_csv(char *text, size_t length) {
+    char *field[8];
+    const int count = csv_split(text, field, 8);
+    if (count == 0 || count > 8) abort();
+    for (int i = 0; i < count; i++)
+        if (field[i] < text || field[i] + strlen(field[i]) > text + length) abort();
+}
+
 int fuzz_one(const uint8_t *data, size_t length) {
     if (length == 0 || length > 65536) return 0;
     char *text =
@@ -127,6 +136,9 @@ int fuzz_one(const uint8_t *data, size_t length) {
         break;
     case 'c':
         fuzz_config(text, length - 1);
+        break;
+    case 'v':
+        fuzz_csv(text, length - 1);
         break;
     default:
         fuzz_numbers(text);

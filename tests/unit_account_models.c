@@ -115,6 +115,23 @@ static void memory(void) {
     CHECK(kv_cache_token(&m, DT_bf16) == 70272, "latents: %lld",
           (long long)kv_cache_token(&m, DT_bf16));
     if (!load("mistral-7b", &m)) return;
+    static const char sizes[] =
+        "{\"model_type\": \"mistral\", \"vocab_size\": 8, \"hidden_size\": 8, "
+        "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+        "\"num_key_value_heads\": 1, \"intermediate_size\": 4%s}";
+    static const struct {
+        const char *key;
+        int64_t window;
+    } windows[] = {{"", 4096}, {", \"sliding_window\": null", 0}, {", \"sliding_window\": 7", 7}};
+    for (size_t i = 0; i < 3; i++) {
+        struct transformer small;
+        struct complaint why = {""};
+        char text[512];
+        snprintf(text, sizeof text, sizes, windows[i].key);
+        CHECK(hf_config_read(text, strlen(text), &small, &why) == 0 &&
+                  small.window == windows[i].window,
+              "window '%s': %lld %s", windows[i].key, (long long)small.window, why.text);
+    }
     CHECK(kv_cache_tokens(&m, 32768) == 4096 && kv_cache_tokens(&m, 100) == 100, "the window's");
 
     /* a GPT keeps s b h (34 + 5 a s / h) bytes a layer */

@@ -101,13 +101,20 @@ static void read_llama(struct reader *r, struct transformer *m) {
     m->mlp_bias = flag(r, "mlp_bias", false);
 }
 
+/* null: no window; absent: the family's. */
+static void read_window(struct reader *r, struct transformer *m, int64_t standard) {
+    m->window =
+        count(r, "sliding_window", 1, json_object_get(r->root, "sliding_window") ? 0 : standard);
+}
+
 static void read_mistral(struct reader *r, struct transformer *m) {
     read_common(r, m, false, 0);
-    m->window = count(r, "sliding_window", 1, 0);
+    read_window(r, m, 4096);
 }
 
 static void read_mixtral(struct reader *r, struct transformer *m) {
-    read_mistral(r, m);
+    read_common(r, m, false, 0);
+    read_window(r, m, 0);
     m->experts = count(r, "num_local_experts", 1, 8);
     m->active_experts = count(r, "num_experts_per_tok", 1, 2);
     m->expert_ffn = m->ffn;
@@ -119,7 +126,7 @@ static void read_mixtral(struct reader *r, struct transformer *m) {
 static void read_qwen_window(struct reader *r, struct transformer *m) {
     if (!flag(r, "use_sliding_window", false)) return;
     if (count(r, "max_window_layers", 0, 28) > 0 || r->failed) return;
-    m->window = count(r, "sliding_window", 1, 0);
+    read_window(r, m, 4096);
 }
 
 static void read_qwen2(struct reader *r, struct transformer *m) {

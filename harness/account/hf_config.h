@@ -1,5 +1,5 @@
-/* hf_config.h - config.json of Hugging Face transformers, for the families that are known here. Where a key is absent the
- * family's default holds, as its configuration class has it. */
+/* hf_config.h - config.json of Hugging Face transformers, for the families that are known here. Sizes must
+ * be stated; where another key is absent the family's default holds, as its configuration class has it. */
 #ifndef ACCOUNT_HF_CONFIG_H
 #define ACCOUNT_HF_CONFIG_H
 #include "transformer.h"
