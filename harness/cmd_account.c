@@ -34,7 +34,8 @@ static void help(void) {
         printf("  %-11s  %s\n", calculators[i].name, calculators[i].does);
     puts("\n"
          "Each describes itself with 'roofline account <what> --help' and takes:\n"
-         "  --json         one JSON object\n"
+         "  --json         one JSON object: texts, and {\"value\", \"unit\", \"formula\"} for "
+         "figures\n"
          "  --csv          one record a value, with a header\n"
          "  --units UNITS  bytes in KiB, MiB, GiB (binary, the default) or kB, MB, GB (si)\n"
          "\n"

@@ -109,6 +109,10 @@ gives flops_a_step 576 "${toy[@]}"
 gives activations 2097152 memory --layers 16 --hidden 1024 --batch 64
 gives activations 524288 memory --layers 16 --hidden 1024 --batch 64 --accumulate 4
 gives optimizer_state 10 memory --params 10 --optimizer momentum --optimizer-dtype fp8_e4m3
+gives activations 1048576 memory --layers 16 --hidden 1024 --batch 64 --recompute sqrt
+gives activations 262144 memory --layers 16 --hidden 1024 --batch 64 --recompute all
+gives flops_a_step 6442450944 memory --layers 16 --hidden 1024 --batch 64
+gives flops_a_step 8589934592 memory --layers 16 --hidden 1024 --batch 64 --recompute sqrt
 gives total_a_device 120000000000 memory --params 7.5e9 --dp 64 --zero 0 --master
 gives total_a_device 16640625000 memory --params 7.5e9 --dp 64 --zero 2 --master
 account memory --layers 16 --hidden 1024 --batch 64
@@ -117,6 +121,15 @@ account memory --gpus 8 --gpu-memory 80e9 --params 50e9 --units si
 pass_if "SI units" has '(600 GB)'
 account memory --gpus 1 --gpu-memory 80e9 --params 50e9
 pass_if "what does not fit is said" has 'does not fit'
+gives layer_activations 2868903936 memory --params 175e9 --layers 96 --hidden 12288 --heads 96 --seq 2048 --batch 1
+gives parameters 13476831232 memory --config "$SOURCE/tests/data/account/llama-2-7b.json"
+gives activations_a_device 10267656192 memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 32 --seq 1024 --recompute selective
+gives logits_a_device 823410688 memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 32 --seq 1024 --tp 8
+account memory --config "$SOURCE/tests/data/account/deepseek-v3.json" --batch 8 --seq 4096 --gpus 256 --tp 4 --pp 8 --accumulate 8
+pass_if "a model with dense and sparse layers: status $status" [ "$status" -eq 0 ]
+refused "layers all alike" "$roofline" account memory --config "$SOURCE/tests/data/account/deepseek-v3.json" --batch 8 --seq 4096 --recompute sqrt
+refused "need --batch and --seq" "$roofline" account memory --config "$SOURCE/tests/data/account/gpt2.json" --batch 8
+refused "config, or --params" "$roofline" account memory --config "$SOURCE/tests/data/account/gpt2.json" --layers 8
 refused "say --params" "$roofline" account memory
 refused "2 x 1 x anything is not --gpus 3" "$roofline" account memory --params 1 --gpus 3 --tp 2
 refused "is not --gpus 8" "$roofline" account memory --params 1 --gpus 8 --tp 2 --pp 2 --dp 3
@@ -127,7 +140,7 @@ refused "no multiple of --heads" "$roofline" account memory --params 1 --layers 
 refused "does not divide --batch" "$roofline" account memory --layers 2 --hidden 2 --batch 3 --accumulate 2
 refused "one of none sgd" "$roofline" account memory --optimizer lion
 refused "one of fp64" "$roofline" account memory --dtype int8
-refused "do not fit" "$roofline" account memory --gpu t4 --params 1e9 --layers 9 --hidden 1e6 --batch 1e4
+refused "do not fit" "$roofline" account memory --gpu t4 --layers 9 --hidden 1e6 --batch 10 --seq 1e4 --heads 1
 
 # ---- tensor ----
 gives bytes 2415919104 tensor --shape 49152x12288 --dtype fp32
@@ -300,6 +313,8 @@ gives bound compute einsum 'm k, k n -> m n' m=887 k=887 n=887 --gpu h100
 gives bound memory einsum 'm k, k n -> m n' m=886 k=886 n=886 --gpu h100
 about accelerator_intensity 295.3 295.4 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100
 about accelerator_intensity 19.99 20.01 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100 --dtype fp32
+about accelerator_intensity 590.5 591.5 einsum 'm k, k n -> m n' m=8 k=8 n=8 --gpu h100 --dtype fp8_e4m3
+gives bytes 4002 einsum 'i, i ->' i=1000
 gives bound memory einsum 'm n, n -> m' m=4096 n=4096 --gpu h100
 about intensity 0.999 1 einsum 'm n, n -> m' m=4096 n=4096
 about time 2.17e-6 2.18e-6 einsum 'm k, k n -> m n' m=1024 k=1024 n=1024 --gpu h100

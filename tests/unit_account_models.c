@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const char *folder;
+static const struct stages alone = {.tensor = 1, .pipeline = 1, .micro_batches = 1};
 
 static bool load(const char *name, struct transformer *m) {
     char path[512];
@@ -114,31 +115,48 @@ static void memory(void) {
     CHECK(kv_cache_token(&m, DT_bf16) == 70272, "latents: %lld",
           (long long)kv_cache_token(&m, DT_bf16));
     if (!load("mistral-7b", &m)) return;
+    static const char sizes[] =
+        "{\"model_type\": \"mistral\", \"vocab_size\": 8, \"hidden_size\": 8, "
+        "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+        "\"num_key_value_heads\": 1, \"intermediate_size\": 4%s}";
+    static const struct {
+        const char *key;
+        int64_t window;
+    } windows[] = {{"", 4096}, {", \"sliding_window\": null", 0}, {", \"sliding_window\": 7", 7}};
+    for (size_t i = 0; i < 3; i++) {
+        struct transformer small;
+        struct complaint why = {""};
+        char text[512];
+        snprintf(text, sizeof text, sizes, windows[i].key);
+        CHECK(hf_config_read(text, strlen(text), &small, &why) == 0 &&
+                  small.window == windows[i].window,
+              "window '%s': %lld %s", windows[i].key, (long long)small.window, why.text);
+    }
     CHECK(kv_cache_tokens(&m, 32768) == 4096 && kv_cache_tokens(&m, 100) == 100, "the window's");
 
     /* a GPT keeps s b h (34 + 5 a s / h) bytes a layer */
     if (!load("gpt2", &m)) return;
     const int64_t s = 1024, b = 8, h = 768, a = 12;
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, s, b, false, &alone) ==
               12 * (34 * s * b * h + 5 * a * s * s * b),
           "GPT-2's activations");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, s, b, false, &alone) ==
               12 * 34 * s * b * h,
           "selective");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_FULL, DT_bf16, s, b, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_FULL, DT_bf16, s, b, false, &alone) ==
               12 * 2 * s * b * h + 34 * s * b * h + 5 * a * s * s * b,
           "full");
     /* Llama: norms' inputs and outputs 4h, q k v out, four of the MLP's width, softmax; no masks */
     if (!load("llama-3-8b", &m)) return;
     const int64_t token = 2 * (4 * 4096 + 4096 + 1024 + 1024 + 4096 + 4 * 14336);
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, 10, 3, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_SELECTIVE, DT_bf16, 10, 3, false, &alone) ==
               32 * 30 * token,
           "Llama-3-8B's activations");
-    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, 10, 3, false) ==
+    CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, 10, 3, false, &alone) ==
               32 * (30 * token + 2 * 32 * 10 * 30),
           "and its scores");
     CHECK(transformer_layer_activations(&m, RECOMPUTE_NONE, DT_bf16, (int64_t)1 << 40,
-                                        (int64_t)1 << 20, false) == COUNT_OVERFLOW,
+                                        (int64_t)1 << 20, false, &alone) == COUNT_OVERFLOW,
           "overflow");
 }
 

@@ -4,6 +4,7 @@
 #include "count.h"
 #include "flags.h"
 #include "gpu.h"
+#include "hf_config.h"
 #include "training_memory.h"
 
 #include "../commands.h"
@@ -32,11 +33,15 @@ static const char help[] =
     "                          3 parameters too (default: 3, everything is held once)\n"
     "  --tp T, --pp P, --dp D  degrees of tensor, pipeline and data parallelism (default: 1, 1, "
     "what --gpus leaves)\n"
-    "Activations, of a transformer of 4h-wide MLPs, dropout, T x P parallel under 1F1B, or without "
-    "--seq of a\n"
-    "DeepNetwork (L layers h x h, N = h^2 L):\n"
-    "  --layers L --hidden H --batch B [--seq S --heads A]\n"
-    "                          B rows or sequences a data-parallel replica\n"
+    "Activations:\n"
+    "  --config FILE --batch B --seq S\n"
+    "                          of a Hugging Face config.json, whose parameters are counted too\n"
+    "  --layers L --hidden H --batch B --seq S --heads A\n"
+    "                          of a transformer with 4h-wide MLPs and dropout\n"
+    "  --layers L --hidden H --batch B\n"
+    "                          of a DeepNetwork: L layers h x h, N = h^2 L\n"
+    "                          B: rows or sequences of a data-parallel replica; P stages run under "
+    "1F1B\n"
     "  --accumulate K          micro-batches of B / K\n"
     "  --recompute WHAT        none; selective: attention's scores; full: all but layers' inputs; "
     "sqrt: all but the inputs\n"
@@ -60,7 +65,8 @@ struct question {
     int64_t layers, hidden, batch, seq, heads, accumulate;
     int dtype, grad_dtype, optimizer, optimizer_dtype, zero, recompute;
     bool master, inference, sequence, flash, no_dropout;
-    const char *gpu;
+    const char *gpu, *config;
+    struct transformer model; /* where there is --config or --seq */
 };
 
 static int check_devices(struct question *q, struct complaint *why) {
@@ -83,14 +89,34 @@ static int check_devices(struct question *q, struct complaint *why) {
     return 0;
 }
 
+/* Sizes out of the config. */
+static int check_config(struct question *q, struct complaint *why) {
+    if (q->params || q->layers || q->hidden || q->heads)
+        return complain(why, "memory: --config, or --params, --layers, --hidden, --heads");
+    if (hf_config_load(q->config, &q->model, why)) return -1;
+    if ((q->batch != 0) != (q->seq != 0))
+        return complain(why, "memory: activations of --config need --batch and --seq");
+    q->params = transformer_parameters(&q->model).total;
+    if (!q->batch) return 0;
+    q->layers = q->model.layers;
+    q->hidden = q->model.hidden;
+    q->heads = q->model.heads;
+    if (q->model.sparse_layers && q->model.sparse_layers < q->layers &&
+        (q->recompute == RECOMPUTE_SQRT || q->recompute == RECOMPUTE_ALL))
+        return complain(why, "memory: --recompute %s is for layers all alike",
+                        recompute_names[q->recompute]);
+    return 0;
+}
+
 static int check(struct question *q, struct complaint *why) {
     if (check_devices(q, why)) return -1;
+    if (q->config && check_config(q, why)) return -1;
     const bool activations = q->layers || q->hidden || q->batch || q->seq || q->heads;
     if (activations && !(q->layers && q->hidden && q->batch))
         return complain(why, "memory: activations need --layers, --hidden and --batch");
     if ((q->seq != 0) != (q->heads != 0))
         return complain(why, "memory: a transformer needs --seq and --heads");
-    if (q->heads && q->hidden % q->heads)
+    if (!q->config && q->heads && q->hidden % q->heads)
         return complain(why, "memory: --hidden %lld is no multiple of --heads %lld",
                         (long long)q->hidden, (long long)q->heads);
     if (q->accumulate > 1 && (!activations || q->batch % q->accumulate))
@@ -102,8 +128,17 @@ static int check(struct question *q, struct complaint *why) {
         return complain(why, "memory: inference keeps no activations for a backward pass");
     if (activations && !q->seq && (q->tp > 1 || q->pp > 1))
         return complain(why, "memory: --tp and --pp with activations are for transformers");
-    if (q->pp > 1 && q->layers && q->layers % q->pp)
-        return complain(why, "memory: --pp %lld does not divide --layers", (long long)q->pp);
+    if (q->pp > 1 && q->layers && q->layers < q->pp)
+        return complain(why, "memory: --pp %lld of %lld layers", (long long)q->pp,
+                        (long long)q->layers);
+    if (q->seq && !q->config)
+        q->model = (struct transformer){.layers = q->layers,
+                                        .hidden = q->hidden,
+                                        .heads = q->heads,
+                                        .kv_heads = q->heads,
+                                        .head_dim = q->hidden / q->heads,
+                                        .ffn = count_mul(4, q->hidden),
+                                        .dropout = !q->no_dropout};
     if (activations && !q->seq && !q->params) {
         q->params = count_mul(count_mul(q->hidden, q->hidden), q->layers);
         if (q->params == COUNT_OVERFLOW) return complain(why, "memory: too many parameters");
@@ -183,10 +218,25 @@ static int64_t say_share(struct answer *a, const struct question *q,
     return device_bytes_sum(&bytes);
 }
 
+/* One layer's, where all are alike, in the terms of the formula. */
+static void say_layer(struct answer *a, const struct question *q, int64_t micro) {
+    const bool sparse = q->model.sparse_layers > 0;
+    if (sparse && q->model.sparse_layers < q->layers) return;
+    const struct layer_shape shape = transformer_layer_shape(&q->model, sparse, q->flash);
+    const struct layer_bytes layer = layer_bytes(&shape, (enum dtype)q->dtype, q->seq, micro);
+    const double sbh = (double)q->seq * (double)micro * (double)q->hidden;
+    const int64_t linear = count_add(layer.outside, layer.inside);
+    answer_count(a, "layer_activations", count_add(linear, layer.scores), "B",
+                 "s b h (%.4g + %.4g) = %s x %s x %s x (%.4g + %.4g), a micro-batch",
+                 (double)linear / sbh, (double)layer.scores / sbh, grouped(q->seq).text,
+                 grouped(micro).text, grouped(q->hidden).text, (double)linear / sbh,
+                 (double)layer.scores / sbh);
+}
+
 static int64_t say_activations(struct answer *a, const struct question *q) {
     const enum recompute r = (enum recompute)q->recompute;
-    const int64_t micro = q->batch / q->accumulate;
-    const struct kept kept = kept_layers(r, q->layers / q->pp);
+    const int64_t micro = q->batch / q->accumulate, here = (q->layers + q->pp - 1) / q->pp;
+    const struct kept kept = kept_layers(r, here);
     if (!q->seq) {
         const int64_t bytes =
             network_activations(r, micro, q->hidden, q->layers, (enum dtype)q->dtype);
@@ -195,40 +245,42 @@ static int64_t say_activations(struct answer *a, const struct question *q) {
                      grouped(q->hidden).text, value_bytes((enum dtype)q->dtype));
         return bytes;
     }
-    const struct layer_shape shape = gpt_layer_shape(q->hidden, q->heads, !q->no_dropout, q->flash);
-    const struct layer_bytes layer = layer_bytes(&shape, (enum dtype)q->dtype, q->seq, micro);
     const struct stages stages = {.tensor = q->tp,
                                   .pipeline = q->pp,
                                   .micro_batches = q->accumulate,
                                   .sequence = q->sequence};
-    const int64_t bytes = transformer_activations(&layer, r, q->layers, &stages);
+    const int64_t bytes = transformer_layer_activations(&q->model, r, (enum dtype)q->dtype, q->seq,
+                                                        micro, q->flash, &stages);
     const int64_t in_flight = q->pp < q->accumulate ? q->pp : q->accumulate;
-    const double sbh = (double)q->seq * (double)micro * (double)q->hidden;
-    const int64_t linear = count_add(layer.outside, layer.inside);
-    answer_count(a, "layer_activations", count_add(linear, layer.scores), "B",
-                 "s b h (%.4g + %.4g) = %s x %s x %s x (%.4g + %.4g), a micro-batch",
-                 (double)linear / sbh, (double)layer.scores / sbh, grouped(q->seq).text,
-                 grouped(micro).text, grouped(q->hidden).text, (double)linear / sbh,
-                 (double)layer.scores / sbh);
-    if (r == RECOMPUTE_NONE || r == RECOMPUTE_SELECTIVE)
+    say_layer(a, q, micro);
+    if (kept.inputs == 0)
         answer_count(a, "activations_a_device", bytes, "B",
-                     "%s micro-batches x %s layers, divided over T = %s%s", grouped(in_flight).text,
+                     "%s in flight x %s layers, divided over T = %s%s", grouped(in_flight).text,
                      grouped(kept.layers).text, grouped(q->tp).text,
                      r == RECOMPUTE_SELECTIVE ? ", without scores" : "");
     else
         answer_count(a, "activations_a_device", bytes, "B",
-                     "%s micro-batches x %s inputs + %s layers whole, divided over T = %s",
+                     "%s in flight x %s inputs + %s layers whole, divided over T = %s",
                      grouped(in_flight).text, grouped(kept.inputs).text, grouped(kept.layers).text,
                      grouped(q->tp).text);
-    return bytes;
+    if (!q->config || q->pp > 1)
+        return bytes; /* the last stage has the logits, the first the most layers' */
+    const int64_t logits =
+        count_mul(count_mul(q->seq, micro), count_mul(4, q->model.vocab)) / q->tp;
+    answer_count(a, "logits_a_device", logits, "B", "4 s b V / T = 4 x %s x %s x %s / %s (fp32)",
+                 grouped(q->seq).text, grouped(micro).text, grouped(q->model.vocab).text,
+                 grouped(q->tp).text);
+    return count_add(bytes, logits);
 }
 
+/* A step of one data-parallel replica. Of experts only those count that a token meets. */
 static void say_flops(struct answer *a, const struct question *q) {
     const double factor = recompute_factor((enum recompute)q->recompute, q->layers);
+    const int64_t active = q->config ? transformer_parameters(&q->model).active : q->params;
     const double rows = (double)q->batch * (q->seq ? (double)q->seq : 1);
-    answer_real(a, "flops_a_step", factor * rows * (double)q->params, "FLOP",
+    answer_real(a, "flops_a_step", factor * rows * (double)active, "FLOP",
                 "%g N x %s = %g x %s x %s, a replica%s", factor, q->seq ? "tokens" : "rows", factor,
-                figure((double)q->params).text, figure(rows).text,
+                figure((double)active).text, figure(rows).text,
                 factor > 6 ? ", recomputation included" : "");
 }
 
@@ -258,7 +310,7 @@ static int answer(struct answer *a, struct question *q, struct complaint *why) {
         answer_real(a, "of_device_memory", 100 * (double)total / (double)q->memory, "%",
                     "%s / %s%s", figure((double)total).text, figure((double)q->memory).text,
                     total > q->memory ? ": does not fit" : "");
-    if (!q->memory) return 0;
+    if (!q->memory || q->params) return 0;
     const double room = (double)q->memory - (double)activations;
     if (room <= 0) return complain(why, "memory: the activations alone do not fit");
     const double largest = largest_model(&bits, &p, room);
@@ -293,6 +345,7 @@ int account_memory(int argc, char **argv) {
                                  {"tp", FLAG_COUNT, &q.tp, NULL},
                                  {"pp", FLAG_COUNT, &q.pp, NULL},
                                  {"dp", FLAG_COUNT, &q.dp, NULL},
+                                 {"config", FLAG_TEXT, &q.config, NULL},
                                  {"layers", FLAG_COUNT, &q.layers, NULL},
                                  {"hidden", FLAG_COUNT, &q.hidden, NULL},
                                  {"batch", FLAG_COUNT, &q.batch, NULL},

@@ -4,14 +4,12 @@
 #include "flags.h"
 #include "gpu.h"
 #include "hf_config.h"
-#include "json_file.h"
 #include "training_memory.h"
 #include "training_time.h"
 
 #include "../commands.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -44,8 +42,6 @@ static const char help[] =
     "  roofline account transformer --config tests/data/account/gpt2.json --batch 8 --seq 1024\n"
     "  roofline account transformer --arch gpt --vocab 50257 --hidden 12288 --layers 96 --heads 96 "
     "--positions 2048\n";
-
-enum { MAX_CONFIG = 1 << 20 };
 
 struct question {
     const char *config, *gpu;
@@ -85,16 +81,6 @@ static int model_of_sizes(const struct question *q, struct transformer *m, struc
         return complain(why, "transformer: --arch gpt needs --positions, 1024 for GPT-2");
     snprintf(m->family, sizeof m->family, "%s", gpt ? "gpt" : "llama");
     return transformer_check(m, why);
-}
-
-static int model_of_config(const char *path, struct transformer *m, struct complaint *why) {
-    size_t length;
-    struct complaint reason;
-    char *text = read_whole_file(path, MAX_CONFIG, &length, why);
-    if (!text) return -1;
-    const int bad = hf_config_read(text, length, m, &reason);
-    free(text);
-    return bad ? complain(why, "%s: %s", path, reason.text) : 0;
 }
 
 static void say_part(struct answer *a, const char *name, int64_t part) {
@@ -169,8 +155,9 @@ static int say_memory(struct answer *a, const struct question *q, const struct t
     const enum dtype t = (enum dtype)q->dtype;
     const int64_t token = kv_cache_token(m, t), kept = kv_cache_tokens(m, q->seq);
     const int64_t cache = count_mul(count_mul(token, kept), q->batch);
+    const struct stages alone = {.tensor = 1, .pipeline = 1, .micro_batches = 1};
     const int64_t layers = transformer_layer_activations(m, (enum recompute)q->recompute, t, q->seq,
-                                                         q->batch, q->flash);
+                                                         q->batch, q->flash, &alone);
     const int64_t logits =
         count_mul(count_mul(q->seq, q->batch), count_mul(4, m->vocab)); /* fp32 */
     if (cache == COUNT_OVERFLOW || count_add(layers, logits) == COUNT_OVERFLOW)
@@ -196,8 +183,9 @@ static int say_training(struct answer *a, const struct question *q,
                         const struct parameter_counts *c, double flops_a_token,
                         struct complaint *why) {
     const struct gpu_spec *gpu = q->gpu ? gpu_named(q->gpu, why) : NULL;
-    if (!q->tokens && !q->gpu) return 0;
-    if (!q->tokens || !q->gpu)
+    const bool tokens = q->tokens > 0;
+    if (!tokens && !q->gpu) return 0;
+    if (!tokens || !q->gpu)
         return complain(why, "transformer: training time needs --tokens and --gpu");
     if (!gpu) return -1;
     struct training_run run = {.factor = 6,
@@ -224,7 +212,7 @@ static int say_training(struct answer *a, const struct question *q,
 static int answer(struct answer *a, struct question *q, struct complaint *why) {
     struct transformer m = {.vocab = 0};
     if (q->config && q->vocab) return complain(why, "transformer: --config or sizes, not both");
-    if (q->config ? model_of_config(q->config, &m, why) : model_of_sizes(q, &m, why)) return -1;
+    if (q->config ? hf_config_load(q->config, &m, why) : model_of_sizes(q, &m, why)) return -1;
     if (!q->seq) q->seq = m.max_seq && m.max_seq < 4096 ? m.max_seq : 4096;
     if (m.positions && q->seq > m.positions)
         return complain(why, "transformer: --seq %lld, but %lld learned positions",

@@ -4,6 +4,7 @@
 #include "count.h"
 #include "json_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const hf_families =
@@ -19,7 +20,7 @@ struct reader {
     bool failed;
 };
 
-enum { REQUIRED = -1, MOST_LISTED = 4096 };
+enum { REQUIRED = -1, MOST_LISTED = 4096, MAX_CONFIG = 1 << 20 };
 
 /* A whole number from low on; absent or null: the default, or a complaint when there is none. */
 static int64_t count(struct reader *r, const char *key, int64_t low, int64_t standard) {
@@ -100,13 +101,20 @@ static void read_llama(struct reader *r, struct transformer *m) {
     m->mlp_bias = flag(r, "mlp_bias", false);
 }
 
+/* null: no window; absent: the family's. */
+static void read_window(struct reader *r, struct transformer *m, int64_t standard) {
+    m->window =
+        count(r, "sliding_window", 1, json_object_get(r->root, "sliding_window") ? 0 : standard);
+}
+
 static void read_mistral(struct reader *r, struct transformer *m) {
     read_common(r, m, false, 0);
-    m->window = count(r, "sliding_window", 1, 0);
+    read_window(r, m, 4096);
 }
 
 static void read_mixtral(struct reader *r, struct transformer *m) {
-    read_mistral(r, m);
+    read_common(r, m, false, 0);
+    read_window(r, m, 0);
     m->experts = count(r, "num_local_experts", 1, 8);
     m->active_experts = count(r, "num_experts_per_tok", 1, 2);
     m->expert_ffn = m->ffn;
@@ -118,7 +126,7 @@ static void read_mixtral(struct reader *r, struct transformer *m) {
 static void read_qwen_window(struct reader *r, struct transformer *m) {
     if (!flag(r, "use_sliding_window", false)) return;
     if (count(r, "max_window_layers", 0, 28) > 0 || r->failed) return;
-    m->window = count(r, "sliding_window", 1, 0);
+    read_window(r, m, 4096);
 }
 
 static void read_qwen2(struct reader *r, struct transformer *m) {
@@ -229,4 +237,14 @@ int hf_config_read(const char *text, size_t length, struct transformer *m, struc
     }
     json_decref(root);
     return r.failed ? -1 : transformer_check(m, why);
+}
+
+int hf_config_load(const char *path, struct transformer *m, struct complaint *why) {
+    size_t length;
+    struct complaint reason;
+    char *text = read_whole_file(path, MAX_CONFIG, &length, why);
+    if (!text) return -1;
+    const int bad = hf_config_read(text, length, m, &reason);
+    free(text);
+    return bad ? complain(why, "%s: %s", path, reason.text) : 0;
 }

@@ -93,12 +93,11 @@ static int check_places(const struct stored_tensors *t, struct complaint *why) {
                     (long long)(t->data_bytes - at));
 }
 
-static int check_metadata(const json_t *metadata, struct complaint *why) {
-    const char *key;
-    json_t *value;
+static int check_metadata(json_t *metadata, struct complaint *why) {
     if (!json_is_object(metadata)) return complain(why, "__metadata__ is no JSON object");
-    json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value)) return complain(
-        why, "__metadata__: '%s' is no text", key);
+    for (void *i = json_object_iter(metadata); i; i = json_object_iter_next(metadata, i))
+        if (!json_is_string(json_object_iter_value(i)))
+            return complain(why, "__metadata__: '%s' is no text", json_object_iter_key(i));
     return 0;
 }
 
@@ -107,7 +106,7 @@ static int read_all(json_t *root, struct stored_tensors *t, struct complaint *wh
     if (!t->tensor) return complain(why, "out of memory");
     for (void *i = json_object_iter(root); i; i = json_object_iter_next(root, i)) {
         const char *name = json_object_iter_key(i);
-        const json_t *value = json_object_iter_value(i);
+        json_t *value = json_object_iter_value(i);
         if (strcmp(name, "__metadata__") == 0) {
             if (check_metadata(value, why)) return -1;
             continue;

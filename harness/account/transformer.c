@@ -162,22 +162,24 @@ struct layer_shape transformer_layer_shape(const struct transformer *m, bool spa
 }
 
 int64_t transformer_layer_activations(const struct transformer *m, enum recompute r, enum dtype t,
-                                      int64_t seq, int64_t batch, bool flash) {
-    static const struct stages alone = {.tensor = 1, .pipeline = 1, .micro_batches = 1};
-    int64_t total = 0, worst = 0;
+                                      int64_t seq, int64_t batch, bool flash,
+                                      const struct stages *stages) {
+    struct stages one = *stages; /* a single layer of a single micro-batch */
+    int64_t total = 0, working = 0;
     const int64_t count[] = {m->layers - m->sparse_layers, m->sparse_layers};
+    one.pipeline = one.micro_batches = 1;
     for (int sparse = 0; sparse < 2; sparse++) {
         if (!count[sparse]) continue;
         const struct layer_shape shape = transformer_layer_shape(m, sparse, flash);
         const struct layer_bytes layer = layer_bytes(&shape, t, seq, batch);
-        if (r != RECOMPUTE_FULL) {
-            total = count_add(total, transformer_activations(&layer, r, count[sparse], &alone));
-            continue;
+        int64_t kind = transformer_activations(&layer, r, count[sparse], stages);
+        if (r == RECOMPUTE_FULL && kind != COUNT_OVERFLOW) {
+            /* one layer is computed again at a time: the larger kind's, not both */
+            const int64_t whole = transformer_activations(&layer, RECOMPUTE_NONE, 1, &one);
+            kind -= whole;
+            if (whole > working) working = whole;
         }
-        /* inputs of all layers, and the largest one whole */
-        const int64_t whole = sum3(layer.outside, layer.inside, layer.scores);
-        total = count_add(total, count_mul(count[sparse], layer.input));
-        if (whole > worst) worst = whole;
+        total = count_add(total, kind);
     }
-    return count_add(total, worst);
+    return count_add(total, working);
 }

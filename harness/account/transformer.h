@@ -55,6 +55,9 @@ int64_t kv_cache_tokens(const struct transformer *m, int64_t seq);
 
 /* What layers keep for the backward pass; the model's sparse layers and its others. */
 struct layer_shape transformer_layer_shape(const struct transformer *m, bool sparse, bool flash);
+/* On the fullest device of the first pipeline stage; sparse and dense layers are spread over the stages alike. Where there
+ * are both, only none, selective and full have a meaning here. */
 int64_t transformer_layer_activations(const struct transformer *m, enum recompute r, enum dtype t,
-                                      int64_t seq, int64_t batch, bool flash);
+                                      int64_t seq, int64_t batch, bool flash,
+                                      const struct stages *stages);
 #endif

@@ -1,0 +1,149 @@
+/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations, CSV records and
+ * numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
+ * that wrong sizes are found where they do harm.
+ *
+ * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
+#include "fuzz.h"
+
+#include "../harness/account/checkpoint.h"
+#include "../harness/account/count.h"
+#include "../harness/account/einsum.h"
+#include "../harness/account/hf_config.h"
+#include "../harness/account/safetensors.h"
+#include "../harness/row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVALUATED = 1 << 16 };
+
+/* A complaint is one line of harmless text. */
+static void check_complaint(const struct complaint *why) {
+    if (!why->text[0]) abort();
+    for (const char *c = why->text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) abort();
+}
+
+/* The first character chooses the kind; sizes cycle through 1, 2, 3. */
+static void fuzz_einsum(const char *text) {
+    struct einsum e;
+    struct einsum_sizes sizes;
+    struct einsum_cost cost;
+    struct complaint why = {""};
+    if (!*text) return;
+    const enum einsum_kind kind = (enum einsum_kind)((unsigned char)*text % 6);
+    if (einsum_parse(text + 1, kind, &e, &why)) {
+        check_complaint(&why);
+        return;
+    }
+    einsum_sizes_none(&sizes);
+    for (int a = 0; a < e.axes; a++) {
+        if (!e.axis[a].name[0]) continue;
+        sizes.name[sizes.names] = e.axis[a].name;
+        sizes.size[sizes.names++] = a % 3 + 1;
+    }
+    for (int i = 0; i < e.operands; i++)
+        if (einsum_has(&e.in[i], ELLIPSIS)) sizes.ellipsis = 2;
+    sizes.ellipsis_size[0] = 2;
+    sizes.ellipsis_size[1] = 3;
+    if (einsum_bind(&e, &sizes, &why) || einsum_cost(&e, DT_nvfp4, &cost, &why)) {
+        check_complaint(&why);
+        return;
+    }
+    int64_t elements = einsum_numel(&e, &e.out);
+    for (int i = 0; i < e.operands; i++) elements = count_add(elements, einsum_numel(&e, &e.in[i]));
+    if (elements > EVALUATED || cost.steps > EVALUATED) return;
+    double *buffer = calloc((size_t)elements, sizeof *buffer);
+    const double *in[EINSUM_OPERANDS];
+    if (!buffer) return;
+    double *next = buffer;
+    for (int i = 0; i < e.operands; i++) {
+        in[i] = next;
+        next += einsum_numel(&e, &e.in[i]);
+    }
+    einsum_evaluate(&e, in, next);
+    free(buffer);
+}
+
+/* The first two bytes: how long the data are. */
+static void fuzz_safetensors(const char *text, size_t length) {
+    struct checkpoint c = {.files = 1};
+    struct complaint why = {""};
+    if (length < 2) return;
+    const int64_t data = (unsigned char)text[0] << 8 | (unsigned char)text[1];
+    if (safetensors_parse(text + 2, length - 2, data, &c.tensors, &why)) {
+        check_complaint(&why);
+        return;
+    }
+    size_t parts;
+    struct checkpoint_part *part = checkpoint_parts(&c, &parts);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < parts; i++) {
+        bytes = count_add(bytes, part[i].bytes);
+        checkpoint_role(part[i].pattern);
+    }
+    if (bytes != data) abort(); /* every byte belongs to one tensor */
+    checkpoint_parts_release(part, parts);
+    checkpoint_release(&c);
+}
+
+static void fuzz_config(const char *text, size_t length) {
+    struct transformer m;
+    struct complaint why = {""};
+    if (hf_config_read(text, length, &m, &why)) {
+        check_complaint(&why);
+        return;
+    }
+    const struct stages alone = {.tensor = 1, .pipeline = 1, .micro_batches = 1};
+    const struct parameter_counts c = transformer_parameters(&m);
+    if (c.total <= 0 || c.active <= 0 || c.active > c.total) abort();
+    if (!(transformer_flops(&m, 4096).matmul > 0) || kv_cache_token(&m, DT_bf16) < 0) abort();
+    transformer_layer_activations(&m, RECOMPUTE_FULL, DT_bf16, 4096, 8, false, &alone);
+}
+
+static void fuzz_numbers(const char *text) {
+    int64_t n, size[8];
+    double x;
+    if (parse_count(text, &n) && (n < 0 || n == COUNT_OVERFLOW)) abort();
+    if (parse_bytes(text, &n)) in_units((double)n, n % 2);
+    if (parse_quantity(text, &x)) figure(x);
+    const int count = parse_sizes(text, 1, size, 8);
+    for (int i = 0; i < count; i++)
+        if (size[i] < 1) abort();
+}
+
+static void fuzz_csv(char *text, size_t length) {
+    char *field[8];
+    const int count = csv_split(text, field, 8);
+    if (count == 0 || count > 8) abort();
+    for (int i = 0; i < count; i++)
+        if (field[i] < text || field[i] + strlen(field[i]) > text + length) abort();
+}
+
+int fuzz_one(const uint8_t *data, size_t length) {
+    if (length == 0 || length > 65536) return 0;
+    char *text =
+        malloc(length); /* of its exact size, so that a read behind it is seen; ends in a NUL */
+    if (!text) return 0;
+    memcpy(text, data + 1, length - 1);
+    text[length - 1] = '\0';
+    switch (data[0]) {
+    case 'e':
+        fuzz_einsum(text);
+        break;
+    case 's':
+        fuzz_safetensors(text, length - 1);
+        break;
+    case 'c':
+        fuzz_config(text, length - 1);
+        break;
+    case 'v':
+        fuzz_csv(text, length - 1);
+        break;
+    default:
+        fuzz_numbers(text);
+        break;
+    }
+    free(text);
+    return 0;
+}
