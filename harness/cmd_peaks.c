@@ -27,6 +27,8 @@ static void help(void) {
          "proves itself: DRAM by a\n"
          "working set of at least 4 x the last cache, arithmetic by an intensity of at least 4 x "
          "the kink.\n"
+         "On a GPU its latencies, cache bandwidths, clocks, launches and copies are probed as "
+         "well: DIR/probes.csv.\n"
          "\n"
          "  --out DIR          rows to DIR/peaks.csv, where `bench --out DIR` and `plot DIR` find "
          "them\n"

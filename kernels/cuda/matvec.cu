@@ -15,10 +15,11 @@ enum {
     WARP = 32,
     WARPS = 8, /* of a block */
     THREADS = WARPS * WARP,
-    BLOCKS =
-        2,    /* a multiprocessor, at least: registers for loads in flight count more than warps */
+    /* of a multiprocessor: 16 warps x 32 lanes x 128 bytes are 64 KiB in flight, for which they get the registers */
+    BLOCKS = 2,
+    WAVES =
+        4, /* of blocks at least where there is work for them, so that the last one costs little */
     ROWS = 4, /* of A that a warp reads together */
-    WARPS_AN_SM = 32, /* to have in the grid: 32 lanes x 32 warps x 64 bytes in flight are 64 KiB */
     MOST_SPLITS = 256,
 };
 
@@ -318,7 +319,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                          shared_sums<typename types<D>::A> shared) {
     using acc = typename types<D>::A;
     using C = chunk<D, BYTES>;
-    constexpr int W = C::W, U = BYTES < 8 ? 8 : 4;
+    constexpr int W = C::W, U = D == DT_nvfp4 || D == DT_fp64 ? 4 : 8;
     const int warp = static_cast<int>(threadIdx.x) / WARP,
               lane = static_cast<int>(threadIdx.x) % WARP;
     const int64_t tile = static_cast<int64_t>(blockIdx.x) * WARP * W, col = tile + lane * W;
@@ -385,25 +386,25 @@ template <enum dtype D> static int chunk_of(int64_t extent) {
     return extent % wide == 0 ? wide : narrow;
 }
 
+static int64_t blocks_wanted(const struct args *a) {
+    return static_cast<int64_t>(a->gpu->sms) * BLOCKS * WAVES;
+}
+
 template <enum dtype D> static struct plan plan_rows(const struct args *a) {
     struct plan p = {chunk_of<D>(a->s.n), 1, 0, 1};
-    const int64_t groups = ceil_div(a->s.m, ROWS), chunks = ceil_div(a->s.n, p.chunk_elements);
-    const int64_t wanted = static_cast<int64_t>(a->gpu->sms) * WARPS_AN_SM;
-    while (p.width < WARPS && groups * p.width < wanted && chunks >= 2 * p.width * WARP)
-        p.width *= 2;
+    const int64_t groups = ceil_div(a->s.m, ROWS), chunks = a->s.n / p.chunk_elements;
+    /* two chunks a lane at least, of rows and of splits: they are read at once */
+    while (p.width < WARPS && chunks >= 2 * 2 * p.width * WARP) p.width *= 2;
     p.tiles = ceil_div(groups, WARPS / p.width);
-    if (p.width == WARPS) /* two steps of each warp at least */
-        p.splits =
-            clamp(wanted / (groups * WARPS), 1, clamp(chunks / (2 * THREADS), 1, MOST_SPLITS));
+    p.splits = clamp(blocks_wanted(a) / p.tiles, 1, clamp(chunks / (2 * THREADS), 1, MOST_SPLITS));
     return p;
 }
 
 template <enum dtype D> static struct plan plan_columns(const struct args *a) {
     struct plan p = {chunk_of<D>(a->s.m), 1, 0, 1};
-    const int64_t wanted = static_cast<int64_t>(a->gpu->sms) * WARPS_AN_SM / WARPS;
     p.tiles = ceil_div(a->s.m, static_cast<int64_t>(WARP) * p.chunk_elements);
     /* eight rows of each warp at least */
-    p.splits = clamp(wanted / p.tiles, 1, clamp(a->s.n / (8 * WARPS), 1, MOST_SPLITS));
+    p.splits = clamp(blocks_wanted(a) / p.tiles, 1, clamp(a->s.n / (8 * WARPS), 1, MOST_SPLITS));
     return p;
 }
 
