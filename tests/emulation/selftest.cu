@@ -401,7 +401,7 @@ static void test_tma() {
     const buffer<uint16_t> matrix(in), one(std::vector<uint16_t>(8 * 64, 0xffff)),
         two(std::vector<uint16_t>(2 * 16 * 64, 0xffff));
     const buffer<int> ranks(std::vector<int>(2, -1));
-    alignas(64) CUtensorMap map;
+    alignas(128) CUtensorMap map;
     must(gpu_tensor_map_2d(&map, matrix.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, ROWS, COLS,
                            COLS * sizeof(uint16_t), 8, 64, CU_TENSOR_MAP_SWIZZLE_128B),
          "tensor map");

@@ -856,8 +856,9 @@ static void launch(const simt::launch_shape &l, const char *symbol, const simt::
     if (k.parameters.size() != static_cast<size_t>(call.arguments))
         simt::fail("'%s' takes %zu parameters in PTX, %d in C++", symbol, k.parameters.size(),
                    call.arguments);
-    /* 64: tensor maps */
-    auto *parameters = static_cast<char *>(aligned_alloc(64, (k.parameter_bytes + 64) / 64 * 64));
+    /* 128: tensor maps */
+    auto *parameters =
+        static_cast<char *>(aligned_alloc(128, (k.parameter_bytes + 128) / 128 * 128));
     if (!parameters) simt::fail("no memory for parameters");
     for (size_t i = 0; i < k.parameters.size(); i++) {
         if (k.parameters[i].size != call.argument_bytes[i])
