@@ -9,7 +9,7 @@
 
 #include "../numerics.h"
 
-namespace { /* kernels of other files may have the same names */
+namespace matvec_kernels { /* a name of its own: the emulation finds kernels by their symbols */
 
 enum {
     WARP = 32,
@@ -480,7 +480,9 @@ static const char *refuses_n(const struct args *a) {
     return a->layout == LAYOUT_N ? "A is not stored transposed: warp_rows does it" : nullptr;
 }
 
-} // namespace
+} // namespace matvec_kernels
+
+using namespace matvec_kernels;
 
 #define ROW(t)                                                                                    \
     {OP_matvec, "simple", DT_##t, simple<DT_##t>, nullptr, nullptr},                              \

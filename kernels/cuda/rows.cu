@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-namespace { /* kernels of other files may have the same names */
+namespace row_kernels { /* a name of its own: the emulation finds kernels by their symbols */
 
 enum {
     WARP = 32,
@@ -342,7 +342,9 @@ template <enum dtype D> static const char *refuses_warp(const struct args *a) {
     return a->s.n > kept * WARP ? "a row does not fit in a warp's registers" : refuses_many(a);
 }
 
-} // namespace
+} // namespace row_kernels
+
+using namespace row_kernels;
 
 #define ROWS(op, t)                                                                               \
     {OP_##op, "simple", DT_##t, simple<OP_##op, DT_##t>, refuses_many, nullptr},                  \

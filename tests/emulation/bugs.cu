@@ -1,5 +1,5 @@
-/* bugs.cu - kernels with one deliberate mistake each: bugs N [desc] makes the N-th, and a layer of the emulation has to
- * report it (bugs.sh says which). 0 is without one. */
+/* bugs.cu - kernels with one deliberate mistake each: bugs N [desc] makes the N-th, and a layer of the emulation has
+ * to report it (bugs.sh says which). 0 is without one. */
 #include "../../kernels/cuda/launch.cuh"
 
 #include <stdio.h>

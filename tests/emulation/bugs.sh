@@ -1,5 +1,5 @@
-# bugs.sh PROGRAM - each mistake of bugs.cu is reported by the layer that claims it, with the kernel's name where it is the
-# runtime; SANITIZER says what PROGRAM was built with. What only another build can see is not asked of this one.
+# bugs.sh PROGRAM - each mistake of bugs.cu is reported by the layer that claims it, with the kernel's name where it is
+# the runtime; SANITIZER says what PROGRAM was built with. What only another build can see is not asked of this one.
 # shellcheck shell=bash
 set -u
 program=$1

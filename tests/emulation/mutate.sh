@@ -1,10 +1,10 @@
-# mutate.sh SOURCE BUILD [all|sample] [PATTERN] - are the tests able to fail? Two kinds of mutants, each of which has to be
-# caught:
-#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier that
-#    can go without a wrong result says so in a comment on its line: "redundant: <why>".
+# mutate.sh SOURCE BUILD [all|sample] [PATTERN] - are the tests able to fail? Two kinds of mutants, each of which has to
+# be caught:
+#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
+#    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
-# BUILD is a configured build of SOURCE (Ninja or Makefiles). all: every mutant of the files whose name holds PATTERN, minutes;
-# sample: a few, under a minute. Prints a line a mutant; exit 1 when one survives.
+# BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes; sample: a few.
+# Prints a line a mutant; exit 1 when one survives.
 # shellcheck shell=bash
 set -u
 source=$(cd "${1:?SOURCE}" && pwd)

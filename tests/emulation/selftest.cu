@@ -1,7 +1,8 @@
-/* selftest.cu - every wrapper of kernels/cuda/ptx.cuh, one instruction at a time on known operands: what lies where in
- * fragments, swizzles and descriptors, what waits for what. An ordinary CUDA program: on a GPU it says whether the hardware
- * does what the emulation does; compiled as C++ it runs there, from PTX too. Prints ok, FAIL or skip a wrapper; exit 1 after
- * a FAIL, 77 without a device. selftest [cc]: on the first device, or the first of that compute capability (90). */
+/* selftest.cu - every wrapper of kernels/cuda/ptx.cuh, one instruction at a time on known operands: what lies where
+ * in fragments, swizzles and descriptors, what waits for what. An ordinary CUDA program: on a GPU it says whether the
+ * hardware does what the emulation does; compiled as C++ it runs there, from PTX too. Prints ok, FAIL or skip a wrapper;
+ * exit 1 after a FAIL, 77 without a device. selftest [cc]: on the first device, or the first of that compute capability
+ * (90). */
 #include "../../kernels/cuda/launch.cuh"
 
 #include <stdio.h>
@@ -91,7 +92,7 @@ template <bool TRANS> __global__ void ldmatrix_kernel(const uint16_t *in, uint32
     const int lane = threadIdx.x;
     uint32_t r[4];
     for (int i = 0; i < 8; i++) s[lane][i] = in[lane * 8 + i];
-    __syncwarp(); /* rows are written */
+    __syncwarp();                  /* rows are written */
     const void *row = s[lane ^ 5]; /* not in order: the address decides, not the lane */
     if (TRANS)
         gpu::ldmatrix_x4_trans(r, row);
@@ -100,7 +101,7 @@ template <bool TRANS> __global__ void ldmatrix_kernel(const uint16_t *in, uint32
     for (int j = 0; j < 4; j++) out[lane * 4 + j] = r[j];
 }
 
-/* ---- cp.async: out[0] while the second group may still be under way, out[1] after it; bytes of a lane are cut off ---- */
+/* ---- cp.async: out[0] while the second group may be under way, out[1] after it, cut off by lane ---- */
 
 __global__ void cp_async_kernel(const unsigned char *in, unsigned char *out) {
     SMEM_ALIGNED(16, unsigned char, s, [2][32][16]);
@@ -221,13 +222,12 @@ __global__ void __launch_bounds__(128)
     const uint64_t a = gpu::wgmma_desc_k128(As), b = gpu::wgmma_desc_k128(Bs);
     gpu::wgmma_fence();
     for (int k = 0; k < 4; k++) /* 16 elements are 32 bytes, 2 in a descriptor's units */
-        gpu::wgmma_m64n64k16_bf16(d, a + static_cast<uint64_t>(2 * k), b + static_cast<uint64_t>(2 * k),
-                                  k > 0 || accumulate);
+        gpu::wgmma_m64n64k16_bf16(d, a + static_cast<uint64_t>(2 * k),
+                                  b + static_cast<uint64_t>(2 * k), k > 0 || accumulate);
     gpu::wgmma_commit();
     gpu::wgmma_wait<0>();
     const int row = t / 32 * 16 + t % 32 / 4, col = t % 4 * 2;
-    for (int j = 0; j < 32; j++)
-        D[(row + 8 * (j / 2 % 2)) * 64 + 8 * (j / 4) + col + j % 2] = d[j];
+    for (int j = 0; j < 32; j++) D[(row + 8 * (j / 2 % 2)) * 64 + 8 * (j / 4) + col + j % 2] = d[j];
 #endif
 }
 
@@ -298,8 +298,8 @@ template <class T> static std::vector<T> small_integers(size_t n) {
 
 /* C[m,n] += sum over k of A[m,k] B[n,k] */
 template <class T, class C>
-static void multiply(const std::vector<T> &A, const std::vector<T> &B, std::vector<C> &c, int M, int N,
-                     int K) {
+static void multiply(const std::vector<T> &A, const std::vector<T> &B, std::vector<C> &c, int M,
+                     int N, int K) {
     for (int m = 0; m < M; m++)
         for (int n = 0; n < N; n++)
             for (int k = 0; k < K; k++)
@@ -401,7 +401,7 @@ static void test_tma() {
     const buffer<uint16_t> matrix(in), one(std::vector<uint16_t>(8 * 64, 0xffff)),
         two(std::vector<uint16_t>(2 * 16 * 64, 0xffff));
     const buffer<int> ranks(std::vector<int>(2, -1));
-    alignas(64) CUtensorMap map;
+    alignas(128) CUtensorMap map;
     must(gpu_tensor_map_2d(&map, matrix.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, ROWS, COLS,
                            COLS * sizeof(uint16_t), 8, 64, CU_TENSOR_MAP_SWIZZLE_128B),
          "tensor map");
@@ -419,7 +419,8 @@ static void test_tma() {
 }
 
 static void test_wgmma(int accumulate) {
-    const auto A = small_integers<__nv_bfloat16>(64 * 64), B = small_integers<__nv_bfloat16>(64 * 64);
+    const auto A = small_integers<__nv_bfloat16>(64 * 64),
+               B = small_integers<__nv_bfloat16>(64 * 64);
     std::vector<float> want(64 * 64, accumulate ? 1.0f : 0.0f);
     const buffer<__nv_bfloat16> a(A), b(B);
     const buffer<float> d(std::vector<float>(64 * 64, -1.0f));

@@ -1,5 +1,5 @@
-/* arithmetic.cpp - PTX arithmetic on raw bits. IEEE operations round as asked; .approx functions are the correctly rounded
- * ones, which hardware is not. Built with -frounding-math. */
+/* arithmetic.cpp - PTX arithmetic on raw bits. IEEE operations round as asked; .approx functions are the
+ * correctly rounded ones, which hardware is not. Built with -frounding-math. */
 #include "ptx.h"
 
 #include "runtime.h"
@@ -66,8 +66,7 @@ uint64_t bits_of(double x, type t) {
 /* The processor's rounding in this scope; nearest even unless the instruction says otherwise. */
 struct rounding {
     const bool is_other;
-    explicit rounding(const instruction &i)
-        : is_other(i.has(m_rz) || i.has(m_rm) || i.has(m_rp)) {
+    explicit rounding(const instruction &i) : is_other(i.has(m_rz) || i.has(m_rm) || i.has(m_rp)) {
         if (is_other)
             fesetround(i.has(m_rz) ? FE_TOWARDZERO : i.has(m_rm) ? FE_DOWNWARD : FE_UPWARD);
     }
@@ -86,8 +85,8 @@ static double rounded_to(double x, type t) {
     const double weight = std::ldexp(1.0, e - (digits - 1));
     const double y = std::nearbyint(x / weight) * weight;
     if (std::fabs(y) <= most) return y;
-    const bool inward = fegetround() == FE_TOWARDZERO ||
-                        fegetround() == (y > 0 ? FE_DOWNWARD : FE_UPWARD);
+    const bool inward =
+        fegetround() == FE_TOWARDZERO || fegetround() == (y > 0 ? FE_DOWNWARD : FE_UPWARD);
     return std::copysign(inward ? most : HUGE_VAL, y);
 }
 
@@ -107,8 +106,7 @@ static double finished(const instruction &i, double x, type t) {
 /* ---- floating point ---- */
 
 static double least_of(const instruction &i, double x, double y, bool want_most) {
-    if (std::isnan(x) || std::isnan(y))
-        return i.has(m_nan) ? NAN : std::isnan(x) ? y : x;
+    if (std::isnan(x) || std::isnan(y)) return i.has(m_nan) ? NAN : std::isnan(x) ? y : x;
     if (x == y) return std::signbit(x) == want_most ? y : x; /* -0 is less than 0 */
     return (x < y) == want_most ? y : x;
 }
@@ -154,10 +152,11 @@ static uint64_t float_arithmetic(const instruction &i, type t, uint64_t a, uint6
         y = flushed(y);
         z = flushed(z);
     }
-    const double r = t == type::f32 ? static_cast<double>(float_operation(
-                                          i, static_cast<float>(x), static_cast<float>(y),
-                                          static_cast<float>(z)))
-                                    : float_operation(i, x, y, z);
+    const double r =
+        t == type::f32
+            ? static_cast<double>(float_operation(i, static_cast<float>(x), static_cast<float>(y),
+                                                  static_cast<float>(z)))
+            : float_operation(i, x, y, z);
     return bits_of(finished(i, r, t), t);
 }
 
@@ -341,7 +340,8 @@ static uint64_t float_to_integer(const instruction &i, double x, type to) {
     if (std::isnan(x)) return 0;
     if (is_signed(to)) {
         if (x >= most) return (1ull << (bits - 1)) - 1;
-        return x < -most ? 0 - (1ull << (bits - 1)) : static_cast<uint64_t>(static_cast<int64_t>(x));
+        return x < -most ? 0 - (1ull << (bits - 1))
+                         : static_cast<uint64_t>(static_cast<int64_t>(x));
     }
     if (x >= most) return bits == 64 ? ~0ull : (1ull << bits) - 1;
     return x <= 0 ? 0 : static_cast<uint64_t>(x);
@@ -390,9 +390,7 @@ static uint64_t pack_small(const instruction &i, double high, double low) {
                                     i.t[0] == type::e4m3x2 ? __NV_E4M3 : __NV_E5M2);
 }
 
-static bool is_small(type t) {
-    return t == type::e4m3x2 || t == type::e5m2x2 || t == type::e2m1x2;
-}
+static bool is_small(type t) { return t == type::e4m3x2 || t == type::e5m2x2 || t == type::e2m1x2; }
 
 uint64_t convert(const instruction &i, uint64_t a) {
     const type to = i.t[0], from = i.t[1];

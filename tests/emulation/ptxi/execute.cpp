@@ -1,5 +1,5 @@
-/* execute.cpp - runs kernels from the PTX that nvcc wrote, in place of their C++: ROOFLINE_EMULATE_PTX names a .ptx file or
- * a folder of them. Everything that threads do together is the runtime's. */
+/* execute.cpp - runs kernels from the PTX that nvcc wrote, in place of their C++: ROOFLINE_EMULATE_PTX names a .ptx
+ * file or a folder of them. Everything that threads do together is the runtime's. */
 #include "ptx.h"
 
 #include "simt.h"
@@ -235,8 +235,7 @@ static void compute(machine &m, const instruction &i) {
 }
 
 static void compute_one(machine &m, const instruction &i) {
-    const bool counts =
-        i.code == opcode::popc || i.code == opcode::clz || i.code == opcode::bfind;
+    const bool counts = i.code == opcode::popc || i.code == opcode::clz || i.code == opcode::bfind;
     write(m, i.o[0], function(i, read(m, i.o[1], i.t[0])), counts ? type::u32 : i.t[0]);
 }
 
@@ -283,7 +282,8 @@ static void bits(machine &m, const instruction &i) {
         uint64_t sum = read(m, i.o[3], type::b32);
         for (int k = 0; k < 32; k += 8) {
             const auto part = [k](uint32_t v, type s) -> int {
-                return s == type::s32 ? static_cast<int8_t>(v >> k) : static_cast<int>(v >> k & 255);
+                return s == type::s32 ? static_cast<int8_t>(v >> k)
+                                      : static_cast<int>(v >> k & 255);
             };
             sum += static_cast<uint64_t>(static_cast<int64_t>(part(a, i.t[0]) * part(b, i.t[1])));
         }
@@ -337,7 +337,8 @@ static void comparison_value(machine &m, const instruction &i) { /* set */
 
 static void test_property(machine &m, const instruction &i) { /* testp */
     const double x = float_of(read(m, i.o[1], i.t[0]), i.t[0]);
-    const bool is_normal = i.t[0] == type::f32 ? std::isnormal(static_cast<float>(x)) : std::isnormal(x);
+    const bool is_normal =
+        i.t[0] == type::f32 ? std::isnormal(static_cast<float>(x)) : std::isnormal(x);
     const bool r = i.has(m_finite)       ? std::isfinite(x)
                    : i.has(m_infinite)   ? std::isinf(x)
                    : i.has(m_notanumber) ? std::isnan(x)
@@ -408,12 +409,12 @@ template <class T> static T reduced(const instruction &i, unsigned mask, T v) {
 static void reduce(machine &m, const instruction &i) { /* redux */
     const auto v = static_cast<uint32_t>(read(m, i.o[1], type::u32)),
                mask = static_cast<uint32_t>(read(m, i.o[2], type::u32));
-    const uint32_t r =
-        i.has(m_and)             ? __reduce_and_sync(mask, v)
-        : i.has(m_or)            ? __reduce_or_sync(mask, v)
-        : i.has(m_xor)           ? __reduce_xor_sync(mask, v)
-        : i.t[0] == type::s32 ? static_cast<uint32_t>(reduced(i, mask, static_cast<int>(v)))
-                              : reduced(i, mask, v);
+    const uint32_t r = i.has(m_and)   ? __reduce_and_sync(mask, v)
+                       : i.has(m_or)  ? __reduce_or_sync(mask, v)
+                       : i.has(m_xor) ? __reduce_xor_sync(mask, v)
+                       : i.t[0] == type::s32
+                           ? static_cast<uint32_t>(reduced(i, mask, static_cast<int>(v)))
+                           : reduced(i, mask, v);
     write(m, i.o[0], r, type::u32);
 }
 
@@ -537,7 +538,8 @@ static void step(machine &m, const instruction &i) {
         test_property(m, i);
         break;
     case opcode::isspacep: {
-        const bool shared = simt::is_shared(reinterpret_cast<const void *>(read(m, i.o[1], type::u64)));
+        const bool shared =
+            simt::is_shared(reinterpret_cast<const void *>(read(m, i.o[1], type::u64)));
         if (!i.has(m_shared) && !i.has(m_global)) refuse(i, "this space is not emulated");
         write(m, i.o[0], shared == i.has(m_shared), type::pred);
         break;
@@ -752,7 +754,8 @@ static void run_thread(const kernel &k, char *parameters) {
             r[q.d] = low(r[q.b]) < 64 ? r[q.a] >> low(r[q.b]) : 0;
             break;
         case quick::shr_s64:
-            r[q.d] = from_s64(static_cast<int64_t>(r[q.a]) >> (low(r[q.b]) < 64 ? low(r[q.b]) : 63));
+            r[q.d] =
+                from_s64(static_cast<int64_t>(r[q.a]) >> (low(r[q.b]) < 64 ? low(r[q.b]) : 63));
             break;
         case quick::wide_u32:
             r[q.d] = low(r[q.a]) * low(r[q.b]);
@@ -812,13 +815,15 @@ static void run_thread(const kernel &k, char *parameters) {
             quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
             break;
         case quick::load_shared:
-            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
+            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)],
+                       shared_pointer(r[q.a] + r[q.b]));
             break;
         case quick::store:
             quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
             break;
         case quick::store_shared:
-            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
+            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)],
+                        shared_pointer(r[q.a] + r[q.b]));
             break;
         case quick::slow: {
             const instruction &i = k.code[static_cast<size_t>(pc - 1)];
@@ -851,8 +856,9 @@ static void launch(const simt::launch_shape &l, const char *symbol, const simt::
     if (k.parameters.size() != static_cast<size_t>(call.arguments))
         simt::fail("'%s' takes %zu parameters in PTX, %d in C++", symbol, k.parameters.size(),
                    call.arguments);
-    /* 64: tensor maps */
-    auto *parameters = static_cast<char *>(aligned_alloc(64, (k.parameter_bytes + 64) / 64 * 64));
+    /* 128: tensor maps */
+    auto *parameters =
+        static_cast<char *>(aligned_alloc(128, (k.parameter_bytes + 128) / 128 * 128));
     if (!parameters) simt::fail("no memory for parameters");
     for (size_t i = 0; i < k.parameters.size(); i++) {
         if (k.parameters[i].size != call.argument_bytes[i])

@@ -1,5 +1,5 @@
-/* parse.cpp - the text that nvcc writes to decoded instructions. Not a general PTX reader: what nvcc does not emit, or the
- * interpreter does not know, is an error with its line. */
+/* parse.cpp - the text that nvcc writes to decoded instructions. Not a general PTX reader: what nvcc does not emit,
+ * or the interpreter does not know, is an error with its line. */
 #include "ptx.h"
 
 #include "runtime.h"
@@ -17,54 +17,34 @@ using std::vector;
 /* ---- names ---- */
 
 static const char *const types[] = {
-    "", "pred", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "b128", "f16", "bf16",
-    "f32", "f64", "tf32", "f16x2", "bf16x2", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e2m1x2"};
-static_assert(sizeof types / sizeof *types == static_cast<size_t>(type::count), "in its order");
-
+    "",
+#define TYPE(id, name, bytes) name,
+#include "names.def"
+};
 static const char *const opcodes[] = {
-    "abs", "activemask", "add", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra", "brev", "brx", "clz",
-    "cnot", "copysign", "cos", "cp", "createpolicy", "cvt", "cvta", "discard", "div", "dp4a", "elect", "ex2", "exit",
-    "fence", "fma", "griddepcontrol", "isspacep", "ld", "ldmatrix", "ldu", "lg2", "lop3", "mad", "mapa", "max",
-    "mbarrier", "membar", "min", "mma", "mov", "mul", "nanosleep", "neg", "not", "or", "popc", "prefetch", "prmt", "rcp",
-    "red", "redux", "rem", "ret", "rsqrt", "selp", "set", "setmaxnreg", "setp", "shf", "shfl", "shl", "shr", "sin",
-    "sqrt", "st", "sub", "tanh", "testp", "trap", "vote", "wgmma", "xor"};
-static_assert(sizeof opcodes / sizeof *opcodes == static_cast<size_t>(opcode::count), "in its order");
-
+#define OPCODE(id, name) name,
+#include "names.def"
+};
 static const struct {
     const char *name;
     modifier bit;
 } modifiers[] = {
-    {"wide", m_wide}, {"hi", m_hi}, {"lo", m_lo}, {"sat", m_sat}, {"satfinite", m_satfinite}, {"relu", m_relu},
-    {"ftz", m_ftz}, {"NaN", m_nan}, {"rn", m_rn}, {"rz", m_rz}, {"rm", m_rm}, {"rp", m_rp}, {"rna", m_rna},
-    {"rni", m_rni}, {"rzi", m_rzi}, {"rmi", m_rmi}, {"rpi", m_rpi}, {"to", m_to}, {"shared", m_shared},
-    {"shared::cta", m_shared}, {"shared::cluster", m_shared}, {"global", m_global}, {"local", m_local},
-    {"param", m_param}, {"param::entry", m_param}, {"const", m_const}, {"up", m_up}, {"down", m_down}, {"bfly", m_bfly},
-    {"idx", m_idx}, {"and", m_and}, {"or", m_or}, {"xor", m_xor}, {"add", m_add}, {"exch", m_exch}, {"cas", m_cas},
-    {"min", m_min}, {"max", m_max}, {"inc", m_inc}, {"dec", m_dec}, {"popc", m_popc}, {"all", m_all}, {"any", m_any},
-    {"ballot", m_ballot}, {"arrive", m_arrive}, {"wait", m_wait}, {"red", m_red}, {"warp", m_warp},
-    {"cluster", m_cluster}, {"l", m_l}, {"r", m_r}, {"wrap", m_wrap}, {"trans", m_trans}, {"x1", m_x1}, {"x2", m_x2},
-    {"x4", m_x4}, {"finite", m_finite}, {"infinite", m_infinite}, {"notanumber", m_notanumber}, {"number", m_number},
-    {"normal", m_normal}, {"subnormal", m_subnormal}, {"row", m_row}, {"col", m_col}, {"async", m_async}};
-
-/* Cache hints, scopes and orders of memory, promises of convergence, approximations: what runs here is stricter. "cta" to
- * "gpu" also name scopes. Words of instructions that tensor.cpp tells apart by itself follow. */
+#define MODIFIER_NAME(name, id) {name, id},
+#include "names.def"
+};
 static const char *const harmless[] = {
-    "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "volatile", "weak", "relaxed", "acquire", "release", "acq_rel", "sc",
-    "cta", "gpu", "sys", "gl", "uni", "sync", "aligned", "noftz", "approx", "full", "clamp", "generic", "unified", "v2",
-    "v4", "v8", "mbarrier_init", "proxy", "alias", "mmio", "level",
-    "m8n8", "commit_group", "wait_group", "wait_all", "bulk", "tensor", "1d", "2d", "3d", "4d", "5d", "tile",
-    "mbarrier::complete_tx::bytes", "multicast::cluster", "bulk_group", "read", "init", "inval", "expect_tx",
-    "try_wait", "test_wait", "parity", "mma_async", "fence", "launch_dependents", "fractional", "evict_first"};
-
-static const char *const comparisons[] = {"", "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi",
-                                          "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-
+#define HARMLESS(name) name,
+#include "names.def"
+};
+static const char *const comparisons[] = {
+    "",
+#define COMPARISON(id) #id,
+#include "names.def"
+};
 static const char *const specials[] = {
-    "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x",
-    "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%clock", "%clock_hi", "%clock64",
-    "%globaltimer", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%cluster_ctarank",
-    "%cluster_nctarank"};
-static_assert(sizeof specials / sizeof *specials == static_cast<size_t>(special::count), "in its order");
+#define SPECIAL(id, name) name,
+#include "names.def"
+};
 
 static type type_named(const string &s) {
     for (int i = 1; i < static_cast<int>(type::count); i++)
@@ -202,8 +182,9 @@ static void declare(const string &text, std::map<string, symbol> &into, kernel *
             size_t i = 0;
             for (auto &v : split(values)) {
                 const bool is_bits = v[0] == '0' && (v[1] == 'f' || v[1] == 'd');
-                const uint64_t bits = is_bits ? strtoull(v.c_str() + 2, nullptr, 16)
-                                              : static_cast<uint64_t>(strtoll(v.c_str(), nullptr, 0));
+                const uint64_t bits = is_bits
+                                          ? strtoull(v.c_str() + 2, nullptr, 16)
+                                          : static_cast<uint64_t>(strtoll(v.c_str(), nullptr, 0));
                 memcpy(static_cast<char *>(p) + i++ * width, &bits, width);
             }
         }
@@ -300,7 +281,8 @@ struct parser {
         if (text == "_") return o;
         if (text[0] == '{') {
             o.kind = operand::list;
-            for (auto &item : split(text.substr(1, text.size() - 2))) o.items.push_back(parse(item));
+            for (auto &item : split(text.substr(1, text.size() - 2)))
+                o.items.push_back(parse(item));
             return o;
         }
         if (text[0] == '[') return memory(text.substr(1, text.size() - 2));
@@ -329,11 +311,12 @@ struct parser {
                 }
             fail("unknown register '" + text + "'");
         }
-        const bool is_number = isdigit(static_cast<unsigned char>(text[0])) ||
-                               (text[0] == '-' && text.size() > 1);
+        const bool is_number =
+            isdigit(static_cast<unsigned char>(text[0])) || (text[0] == '-' && text.size() > 1);
         if (is_number) {
             o.kind = operand::imm;
-            const char kind = text[0] == '0' && text.size() > 2 ? static_cast<char>(tolower(text[1])) : 0;
+            const char kind =
+                text[0] == '0' && text.size() > 2 ? static_cast<char>(tolower(text[1])) : 0;
             o.is_float = kind == 'f';
             o.is_double = kind == 'd';
             o.value = o.is_float || o.is_double ? strtoull(text.c_str() + 2, nullptr, 16)
@@ -505,9 +488,9 @@ module *module_load(const char *path) {
     for (size_t i = 0; i < start && i < s.size(); i++) line += s[i] == '\n';
     for (size_t i = start; i < s.size(); i++) {
         if (s[i] == '\n') line++;
-        const bool ends_directive =
-            s[i] == '\n' && (s.compare(start, 8, ".version") == 0 || s.compare(start, 7, ".target") == 0 ||
-                             s.compare(start, 13, ".address_size") == 0);
+        const bool ends_directive = s[i] == '\n' && (s.compare(start, 8, ".version") == 0 ||
+                                                     s.compare(start, 7, ".target") == 0 ||
+                                                     s.compare(start, 13, ".address_size") == 0);
         if (s[i] == ';' || ends_directive) {
             const string text = trimmed(s.substr(start, i - start));
             const bool is_variable = text.find(".global") != string::npos ||
@@ -523,8 +506,8 @@ module *module_load(const char *path) {
                 const size_t name = head.find_first_not_of(" \t", entry + 6);
                 int at_line = line;
                 for (const char c : head.substr(entry)) at_line -= c == '\n';
-                m->entries[trimmed(head.substr(name, head.find_first_of("( \t\n", name) - name))] = {
-                    start + entry + 6, at_line};
+                m->entries[trimmed(head.substr(name, head.find_first_of("( \t\n", name) - name))] =
+                    {start + entry + 6, at_line};
             }
             for (; i + 1 < end; i++) line += s[i] == '\n';
         } else {

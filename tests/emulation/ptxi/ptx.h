@@ -10,41 +10,42 @@
 namespace ptxi {
 
 enum class type : uint8_t {
-    none, pred, u8, u16, u32, u64, s8, s16, s32, s64, b8, b16, b32, b64, b128, f16, bf16, f32, f64, tf32,
-    f16x2, bf16x2, e4m3, e5m2, e4m3x2, e5m2x2, e2m1x2, count
+    none,
+#define TYPE(id, name, bytes) id,
+#include "names.def"
+    count
 };
-constexpr uint8_t type_bytes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 16, 2, 2, 4, 8, 4, 4, 4, 1, 1, 2, 2, 1};
-static_assert(sizeof type_bytes == static_cast<size_t>(type::count), "in its order");
+constexpr uint8_t type_bytes[] = {
+    0,
+#define TYPE(id, name, bytes) bytes,
+#include "names.def"
+};
 constexpr int bytes_of(type t) { return type_bytes[static_cast<int>(t)]; }
 inline bool is_signed(type t) { return t >= type::s8 && t <= type::s64; }
 inline bool is_float(type t) { return t >= type::f16 && t <= type::tf32; }
 inline bool is_packed(type t) { return t == type::f16x2 || t == type::bf16x2; }
 
 enum class opcode : uint8_t {
-    abs, activemask, add, and_, atom, bar, barrier, bfe, bfi, bfind, bra, brev, brx, clz, cnot, copysign, cos, cp,
-    createpolicy, cvt, cvta, discard, div, dp4a, elect, ex2, exit, fence, fma, griddepcontrol, isspacep, ld, ldmatrix,
-    ldu, lg2, lop3, mad, mapa, max, mbarrier, membar, min, mma, mov, mul, nanosleep, neg, not_, or_, popc, prefetch,
-    prmt, rcp, red, redux, rem, ret, rsqrt, selp, set, setmaxnreg, setp, shf, shfl, shl, shr, sin, sqrt, st, sub, tanh,
-    testp, trap, vote, wgmma, xor_, count
+#define OPCODE(id, name) id,
+#include "names.def"
+    count
 };
 
-/* Modifiers that change what an instruction does; those that only advise (cache, scope, order) are not kept. */
 enum modifier : uint8_t {
-    m_wide, m_hi, m_lo, m_sat, m_satfinite, m_relu, m_ftz, m_nan, m_rn, m_rz, m_rm, m_rp, m_rna, m_rni, m_rzi, m_rmi,
-    m_rpi, m_to, m_shared, m_global, m_local, m_param, m_const, m_up, m_down, m_bfly, m_idx, m_and, m_or, m_xor, m_add,
-    m_exch, m_cas, m_min, m_max, m_inc, m_dec, m_popc, m_all, m_any, m_ballot, m_arrive, m_wait, m_red, m_warp, m_cluster,
-    m_l, m_r, m_wrap, m_trans, m_x1, m_x2, m_x4, m_finite, m_infinite, m_notanumber, m_number, m_normal, m_subnormal,
-    m_row, m_col, m_async
+#define MODIFIER(id) id,
+#include "names.def"
 };
 
 enum class comparison : uint8_t {
-    none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan
+    none,
+#define COMPARISON(id) id,
+#include "names.def"
 };
 
 enum class special : uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z, laneid,
-    warpid, nwarpid, smid, clock, clock_hi, clock64, globaltimer, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge,
-    lanemask_gt, cluster_ctarank, cluster_nctarank, count
+#define SPECIAL(id, name) id,
+#include "names.def"
+    count
 };
 
 struct symbol {
@@ -56,27 +57,28 @@ struct symbol {
 
 struct operand {
     enum { none, reg, imm, special, list, memory, address } kind = none; /* none: "_" or a label */
-    int r = -1;                    /* reg; base of memory, -1 without one */
-    uint64_t value = 0;            /* imm: its bits; offset of memory and address */
-    bool is_float = false;         /* imm: the bits are of a float or, is_double, a double */
+    int r = -1;            /* reg; base of memory, -1 without one */
+    uint64_t value = 0;    /* imm: its bits; offset of memory and address */
+    bool is_float = false; /* imm: the bits are of a float or, is_double, a double */
     bool is_double = false;
-    bool is_not = false;           /* "!p" */
+    bool is_not = false; /* "!p" */
     enum special what = special::tid_x;
     const struct symbol *symbol = nullptr; /* of memory and address */
-    std::vector<operand> items;    /* of a list; the second of "d|p"; coordinates behind an address */
-    std::string name;              /* as written, where it may be a label */
+    std::vector<operand> items; /* of a list; the second of "d|p"; coordinates behind an address */
+    std::string name;           /* as written, where it may be a label */
 };
 
 struct instruction {
     opcode code;
     comparison cmp = comparison::none;
-    type t[4] = {type::none, type::none, type::none, type::none}; /* in the order of the modifiers */
+    type t[4] = {type::none, type::none, type::none,
+                 type::none}; /* in the order of the modifiers */
     uint64_t modifiers = 0;
     int M = 0, N = 0, K = 0; /* of a matrix shape */
     int guard = -1;          /* predicate register */
     bool guard_not = false;
     std::vector<operand> o;
-    std::vector<int> targets; /* of branches: places in the code */
+    std::vector<int> targets;       /* of branches: places in the code */
     std::vector<std::string> words; /* all modifiers as written, for what is told apart by few */
     std::string text;
     int line = 0;
@@ -88,14 +90,60 @@ struct parameter {
     size_t at, size;
 };
 
-/* The frequent instructions once more, small and ready to run: every operand is a register; constants have registers of
- * their own, which each thread starts with. quick.cpp */
+/* The frequent instructions once more, small and ready to run: every operand is a register; constants have registers
+ * of their own, which each thread starts with. quick.cpp */
 enum class quick : uint8_t {
     slow, /* the instruction itself says what to do */
-    bra, move, select, compare32, compare64, compare_s32, compare_s64, compare_f32, add32, sub32, mul32, mad32, and32,
-    or32, xor32, shl32, shr32, shr_s32, add64, sub64, mul64, mad64, and64, or64, xor64, shl64, shr64, shr_s64, wide_u32,
-    wide_s32, mad_wide_u32, mad_wide_s32, low8, low16, low32, sign8, sign16, sign32, add_f32, sub_f32, mul_f32, fma_f32,
-    add_f64, sub_f64, mul_f64, fma_f64, load, load_shared, store, store_shared
+    bra,
+    move,
+    select,
+    compare32,
+    compare64,
+    compare_s32,
+    compare_s64,
+    compare_f32,
+    add32,
+    sub32,
+    mul32,
+    mad32,
+    and32,
+    or32,
+    xor32,
+    shl32,
+    shr32,
+    shr_s32,
+    add64,
+    sub64,
+    mul64,
+    mad64,
+    and64,
+    or64,
+    xor64,
+    shl64,
+    shr64,
+    shr_s64,
+    wide_u32,
+    wide_s32,
+    mad_wide_u32,
+    mad_wide_s32,
+    low8,
+    low16,
+    low32,
+    sign8,
+    sign16,
+    sign32,
+    add_f32,
+    sub_f32,
+    mul_f32,
+    fma_f32,
+    add_f64,
+    sub_f64,
+    mul_f64,
+    fma_f64,
+    load,
+    load_shared,
+    store,
+    store_shared
 };
 struct quick_instruction {
     quick code = quick::slow;
@@ -104,7 +152,8 @@ struct quick_instruction {
     uint8_t bytes = 0;                    /* loaded or stored, an item */
     uint8_t items = 1;
     int guard = -1;
-    int d = -1, a = -1, b = -1, c = -1; /* registers; items of a load or store: kernel.lists from d on; bra: to d */
+    int d = -1, a = -1, b = -1,
+        c = -1; /* registers; items of a load or store: kernel.lists from d on; bra: to d */
 };
 struct kernel {
     std::vector<instruction> code;

@@ -1,12 +1,13 @@
-/* quick.cpp - which instructions have a quick form, and their registers. One that does not fit stays slow; both give the
- * same bits. A register holds its last value extended to 64 bits as that value's type says. */
+/* quick.cpp - which instructions have a quick form, and their registers. One that does not fit stays slow; both give
+ * the same bits. A register holds its last value extended to 64 bits as that value's type says. */
 #include "ptx.h"
 
 #include <map>
 
 namespace ptxi {
 
-constexpr uint64_t UNWRITTEN = 0xfff7fff7fff7fff7ull; /* NaN in every format, an odd integer in all */
+constexpr uint64_t UNWRITTEN =
+    0xfff7fff7fff7fff7ull; /* NaN in every format, an odd integer in all */
 
 struct maker {
     kernel &k;
@@ -43,27 +44,35 @@ static quick float_or(type t, quick f32, quick f64, quick other) {
     return t == type::f32 ? f32 : t == type::f64 ? f64 : other;
 }
 
-/* Integers: results of 32 bits are stored without their sign, as write() would for unsigned types; signed 32-bit results
- * are extended there, so they stay slow unless nothing can tell: each reader extends again. */
+/* Integers: results of 32 bits are stored without their sign, as write() would for unsigned types; signed 32-bit
+ * results are extended there, so they stay slow unless nothing can tell: each reader extends again. */
 static quick code_of(const instruction &i) {
     const type t = i.t[0];
-    const bool is_plain = i.modifiers == 0 || i.modifiers == 1ull << m_rn ||
-                          i.modifiers == 1ull << m_lo;
+    const bool is_plain =
+        i.modifiers == 0 || i.modifiers == 1ull << m_rn || i.modifiers == 1ull << m_lo;
     const bool is_wide = i.modifiers == 1ull << m_wide;
     switch (i.code) {
     case opcode::add:
         return !is_plain ? quick::slow
-                         : float_or(t, quick::add_f32, quick::add_f64, by_width(t, quick::add32, quick::add64));
+                         : float_or(t, quick::add_f32, quick::add_f64,
+                                    by_width(t, quick::add32, quick::add64));
     case opcode::sub:
         return !is_plain ? quick::slow
-                         : float_or(t, quick::sub_f32, quick::sub_f64, by_width(t, quick::sub32, quick::sub64));
+                         : float_or(t, quick::sub_f32, quick::sub_f64,
+                                    by_width(t, quick::sub32, quick::sub64));
     case opcode::mul:
-        if (is_wide) return t == type::u32 ? quick::wide_u32 : t == type::s32 ? quick::wide_s32 : quick::slow;
+        if (is_wide)
+            return t == type::u32   ? quick::wide_u32
+                   : t == type::s32 ? quick::wide_s32
+                                    : quick::slow;
         return !is_plain ? quick::slow
-                         : float_or(t, quick::mul_f32, quick::mul_f64, by_width(t, quick::mul32, quick::mul64));
+                         : float_or(t, quick::mul_f32, quick::mul_f64,
+                                    by_width(t, quick::mul32, quick::mul64));
     case opcode::mad:
         if (is_wide)
-            return t == type::u32 ? quick::mad_wide_u32 : t == type::s32 ? quick::mad_wide_s32 : quick::slow;
+            return t == type::u32   ? quick::mad_wide_u32
+                   : t == type::s32 ? quick::mad_wide_s32
+                                    : quick::slow;
         return is_plain ? by_width(t, quick::mad32, quick::mad64) : quick::slow;
     case opcode::fma:
         return is_plain ? float_or(t, quick::fma_f32, quick::fma_f64, quick::slow) : quick::slow;
@@ -76,7 +85,8 @@ static quick code_of(const instruction &i) {
     case opcode::shl:
         return by_width(t, quick::shl32, quick::shl64);
     case opcode::shr:
-        return is_signed(t) ? by_width(t, quick::shr_s32, quick::shr_s64) : by_width(t, quick::shr32, quick::shr64);
+        return is_signed(t) ? by_width(t, quick::shr_s32, quick::shr_s64)
+                            : by_width(t, quick::shr32, quick::shr64);
     case opcode::setp:
         if (i.modifiers || i.o.size() != 3) return quick::slow;
         if (t == type::f32) return quick::compare_f32;
@@ -88,7 +98,8 @@ static quick code_of(const instruction &i) {
         return bytes_of(t) == 4 || bytes_of(t) == 8 ? quick::move : quick::slow;
     case opcode::cvt: {
         const type from = i.t[1];
-        if (i.modifiers || is_float(t) || is_float(from) || is_packed(t) || is_packed(from)) return quick::slow;
+        if (i.modifiers || is_float(t) || is_float(from) || is_packed(t) || is_packed(from))
+            return quick::slow;
         const int narrow = bytes_of(from) < bytes_of(t) ? bytes_of(from) : bytes_of(t);
         if (bytes_of(from) < bytes_of(t) && is_signed(from))
             return bytes_of(t) < 8 ? quick::slow
@@ -136,7 +147,8 @@ static quick_instruction quick_of(maker &to, const instruction &i) {
         q.d = i.targets[0];
         return q;
     }
-    if ((i.code == opcode::ld || i.code == opcode::st) && i.o.size() == 2) return memory_access(to, i);
+    if ((i.code == opcode::ld || i.code == opcode::st) && i.o.size() == 2)
+        return memory_access(to, i);
     q.code = code_of(i);
     if (q.code == quick::slow) return q;
     q.cmp = i.cmp;
@@ -144,9 +156,9 @@ static quick_instruction quick_of(maker &to, const instruction &i) {
     for (size_t o = 0; o < i.o.size(); o++) {
         const bool is_amount = (i.code == opcode::shl || i.code == opcode::shr) && o == 2;
         const bool is_predicate = i.code == opcode::selp && o == 3;
-        const type t = is_amount      ? type::u32
-                       : is_predicate ? type::pred
-                       : i.code == opcode::cvt ? i.t[1]
+        const type t = is_amount                 ? type::u32
+                       : is_predicate            ? type::pred
+                       : i.code == opcode::cvt   ? i.t[1]
                        : o == 3 && i.has(m_wide) ? type::u64
                                                  : i.t[0];
         *fields[o] = o == 0 && i.o[0].kind != operand::reg ? -1 : to.plain(i.o[o], t);

@@ -10,9 +10,9 @@ namespace ptxi {
 
 /* ---- mma.sync ---- */
 
-/* Fragments of a warp: lane 4 g + t. With e elements in a register (1 of 64 or 32 bits, 2, 4), register j of A holds row
- * g + 8 (j % 2), of an M of 8 row g, and columns e (t + 4 (j / 2)) and on; register j of B rows e (t + 4 j) and on of
- * column g; accumulator j row g + 8 (j / 2) and column 2 t + j % 2. */
+/* Fragments of a warp: lane 4 g + t. With e elements in a register (1 of 64 or 32 bits, 2, 4), register j of A holds
+ * row g + 8 (j % 2), of an M of 8 row g, and columns e (t + 4 (j / 2)) and on; register j of B rows e (t + 4 j) and on
+ * of column g; accumulator j row g + 8 (j / 2) and column 2 t + j % 2. */
 struct mma_shape {
     int M, K, each; /* each: elements a register */
     type a, b;
@@ -49,9 +49,10 @@ static void multiply(void *const *io, uint32_t, const void *context) {
             for (int k = 0; k < s.K; k++)
                 sum = s.is_double ? __builtin_fma(A[row][k], B[k][col], sum)
                                   : sum + A[row][k] * B[k][col];
-            x->d[j] = s.is_double ? sum
-                                  : static_cast<double>(static_cast<float>(x->c[j]) +
-                                                        static_cast<float>(sum));
+            x->d[j] =
+                s.is_double
+                    ? sum
+                    : static_cast<double>(static_cast<float>(x->c[j]) + static_cast<float>(sum));
         }
     }
 }
@@ -110,7 +111,9 @@ void matrix_load(machine &m, const instruction &i) {
         : n == 2 ? gpu::ldm_emu<2, false>(r, row)
                  : gpu::ldm_emu<1, false>(r, row);
     for (int j = 0; j < n; j++)
-        write(m, n == 1 && i.o[0].kind != operand::list ? i.o[0] : i.o[0].items[static_cast<size_t>(j)],
+        write(m,
+              n == 1 && i.o[0].kind != operand::list ? i.o[0]
+                                                     : i.o[0].items[static_cast<size_t>(j)],
               r[j], type::b32);
 }
 
@@ -167,15 +170,15 @@ static int integer(const machine &m, const operand &o) {
 }
 
 static void copy_tensor(machine &m, const instruction &i) {
-    const bool is_load = i.words[4].compare(0, 6, "shared") == 0; /* async.bulk.tensor.2d.<target> */
+    const bool is_load =
+        i.words[4].compare(0, 6, "shared") == 0; /* async.bulk.tensor.2d.<target> */
     const operand &tensor = i.o[is_load ? 1 : 0];
     if (tensor.items.empty()) refuse(i, "no coordinates");
     const operand &at = tensor.items[0];
     int c[5];
     const int rank = items(at);
     if (rank > 5 || i.words[3][0] - '0' != rank) refuse(i, "wrong number of coordinates");
-    for (int j = 0; j < rank; j++)
-        c[j] = static_cast<int>(item(m, at, j, type::s32));
+    for (int j = 0; j < rank; j++) c[j] = static_cast<int>(item(m, at, j, type::s32));
     operand base = tensor;
     base.items.clear();
     const auto *map = reinterpret_cast<const void *>(

@@ -1,5 +1,5 @@
-/* async.cpp - copies that end after they were issued: cp.async, mbarriers, the tensor memory accelerator. Their targets are
- * NaN from the issue on, unless copies are eager, and are written as late as the rules allow. */
+/* async.cpp - copies that end after they were issued: cp.async, mbarriers, the tensor memory accelerator. Their
+ * targets are NaN from the issue on, unless copies are eager, and are written as late as the rules allow. */
 #include "state.h"
 
 namespace simt {
@@ -181,7 +181,8 @@ static uint32_t box_bytes(const tensor_map &m) {
     return n;
 }
 
-/* Moves the box between the tensor and a block's window; what is outside the tensor reads as zero and is not written. */
+/* Moves the box between the tensor and a block's window; what is outside the tensor reads as zero and is not written.
+ * */
 static void move_box(const bulk_copy &c, char *window) {
     const tensor_map &m = c.map;
     const uint32_t row = static_cast<uint32_t>(m.box[0]) * m.element_bytes,
@@ -298,8 +299,7 @@ void bulk_wait(int keep) {
     auto &all = now->bulk;
     for (size_t i = 0; i < all.size();) {
         const bulk_copy c = all[i];
-        if (c.store && c.by == cur &&
-            c.group + static_cast<unsigned>(keep) < cur->bulk_group) {
+        if (c.store && c.by == cur && c.group + static_cast<unsigned>(keep) < cur->bulk_group) {
             all.erase(all.begin() + static_cast<ptrdiff_t>(i));
             carry_out(c);
         } else {

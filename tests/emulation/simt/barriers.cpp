@@ -1,5 +1,5 @@
-/* barriers.cpp - where threads meet: lanes of a warp, warpgroups, blocks, clusters, grids. Threads that have ended do not
- * count. Only barriers order memory for the thread sanitizer; shuffles, votes and tensor instructions do not. */
+/* barriers.cpp - where threads meet: lanes of a warp, warpgroups, blocks, clusters, grids. Threads that have ended do
+ * not count. Only barriers order memory for the thread sanitizer; shuffles, votes and tensor instructions do not. */
 #include "state.h"
 
 namespace simt {

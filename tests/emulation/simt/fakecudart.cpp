@@ -48,9 +48,10 @@ fault fault_of_environment() {
         const char *name;
         fault_kind kind;
         bool counted;
-    } known[] = {{"alloc", fault_kind::alloc, true},        {"launch", fault_kind::launch, true},
-                 {"sticky", fault_kind::sticky, true},      {"hang", fault_kind::hang, true},
-                 {"nodriver", fault_kind::nodriver, false}, {"nodevice", fault_kind::nodevice, false}};
+    } known[] = {
+        {"alloc", fault_kind::alloc, true},        {"launch", fault_kind::launch, true},
+        {"sticky", fault_kind::sticky, true},      {"hang", fault_kind::hang, true},
+        {"nodriver", fault_kind::nodriver, false}, {"nodevice", fault_kind::nodevice, false}};
     const char *given = getenv("ROOFLINE_EMULATE_FAULT");
     if (!given || !*given) return {fault_kind::none, 0};
     for (auto &k : known) {
@@ -84,10 +85,10 @@ cudaError_t usable() {
     if (pending.kind == fault_kind::nodevice) return report(cudaErrorNoDevice);
     return poisoned ? report(cudaErrorIllegalAddress) : cudaSuccess;
 }
-#define USABLE()                              \
-    do {                                      \
-        const cudaError_t e_ = usable();      \
-        if (e_ != cudaSuccess) return e_;     \
+#define USABLE()                          \
+    do {                                  \
+        const cudaError_t e_ = usable();  \
+        if (e_ != cudaSuccess) return e_; \
     } while (0)
 
 /* ---- streams ---- */
@@ -110,10 +111,10 @@ cudaError_t not_captured() {
     s->invalid = true;
     return report(cudaErrorStreamCaptureUnsupported);
 }
-#define NOT_CAPTURED()                        \
-    do {                                      \
+#define NOT_CAPTURED()                         \
+    do {                                       \
         const cudaError_t e_ = not_captured(); \
-        if (e_ != cudaSuccess) return e_;     \
+        if (e_ != cudaSuccess) return e_;      \
     } while (0)
 
 cudaError_t on_stream(cudaStream_t stream, const std::function<void()> &call) {
@@ -207,11 +208,10 @@ cudaError_t simt::submit(const launch_shape &l, const std::function<void()> &cal
     USABLE();
     const cudaError_t refused = check_shape(l);
     if (refused != cudaSuccess) return report(refused);
-    if (l.cooperative &&
-        static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z >
-            static_cast<uint64_t>(SMS) *
-                static_cast<uint64_t>(
-                    blocks_an_sm(static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem)))
+    if (l.cooperative && static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z >
+                             static_cast<uint64_t>(SMS) *
+                                 static_cast<uint64_t>(blocks_an_sm(
+                                     static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem)))
         return report(cudaErrorCooperativeLaunchTooLarge);
     if (strikes(fault_kind::launch)) return report(cudaErrorLaunchOutOfResources);
     if (strikes(fault_kind::sticky)) { /* found out by the next call, as on hardware */
@@ -231,7 +231,8 @@ static const struct {
     cudaError_t code;
     const char *name, *text;
 } errors[] = {
-#define E(code, text) {code, #code, text}
+#define E(code, text) \
+    { code, #code, text }
     E(cudaSuccess, "no error"),
     E(cudaErrorInvalidValue, "invalid argument"),
     E(cudaErrorMemoryAllocation, "out of memory"),
@@ -248,8 +249,9 @@ static const struct {
     E(cudaErrorInvalidClusterSize, "invalid cluster size"),
     E(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     E(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
-    E(cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing "
-                                      "blocking stream"),
+    E(cudaErrorStreamCaptureImplicit,
+      "operation would make the legacy stream depend on a capturing "
+      "blocking stream"),
 #undef E
 };
 const char *cudaGetErrorName(cudaError_t e) {
@@ -538,12 +540,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
                                 const cuuint32_t *box, const cuuint32_t *element_stride,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
-    static const uint8_t sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; /* CUtensorMapDataType */
-    static const uint8_t spans[] = {0, 32, 64, 128};                        /* CUtensorMapSwizzle */
+    static const uint8_t sizes[] = {1, 2, 4, 4, 8, 8, 2,
+                                    4, 8, 2, 4, 4, 4}; /* CUtensorMapDataType */
+    static const uint8_t spans[] = {0, 32, 64, 128};   /* CUtensorMapSwizzle */
     if (reinterpret_cast<uintptr_t>(out) % 64 || reinterpret_cast<uintptr_t>(base) % 16 ||
         rank < 1 || rank > 5 || static_cast<size_t>(type) >= sizeof sizes ||
-        static_cast<size_t>(swizzle) >= sizeof spans || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
-        fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+        static_cast<size_t>(swizzle) >= sizeof spans ||
+        interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
         return CUDA_ERROR_INVALID_VALUE;
     simt::tensor_map m = {};
     m.magic = simt::MAGIC;

@@ -1,5 +1,6 @@
-/* fiber.cpp - stacks and the switch between them. On x86-64 a switch is six pushes and pops (swapcontext makes a system
- * call each time); elsewhere, or with SIMT_FIBER_UCONTEXT, it is ucontext. No shadow stacks (CET) are expected. */
+/* fiber.cpp - stacks and the switch between them. On x86-64 a switch is six pushes and pops (swapcontext makes a
+ * system call each time); elsewhere, or with SIMT_FIBER_UCONTEXT, it is ucontext. No shadow stacks (CET) are expected.
+ * */
 #include "state.h"
 
 #include <pthread.h>
@@ -74,7 +75,8 @@ simt_switch:
 )");
 static void start(fiber *f) {
     auto *top = reinterpret_cast<void **>(reinterpret_cast<uintptr_t>(f->stack + f->size) & ~15ull);
-    *--top = nullptr; /* where thread_main() would return to; it sees rsp % 16 == 8, as after a call */
+    *--top =
+        nullptr; /* where thread_main() would return to; it sees rsp % 16 == 8, as after a call */
     *--top = reinterpret_cast<void *>(thread_main);
     for (int i = 0; i < 6; i++) *--top = nullptr;
     f->sp = top;

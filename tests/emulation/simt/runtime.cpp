@@ -25,8 +25,8 @@ static int choice_of(const char *name, const char *const values[3]) {
 }
 
 static options options_of_environment() {
-    static const char *const orders[] = {"asc", "desc", "rand"},
-                            *const asyncs[] = {"lazy", "eager", "rand"};
+    static const char *const orders[] = {"asc", "desc", "rand"}, *const asyncs[] = {"lazy", "eager",
+                                                                                    "rand"};
     options o;
     o.order = static_cast<order_kind>(choice_of("SIMT_ORDER", orders));
     o.async = static_cast<async_kind>(choice_of("SIMT_ASYNC", asyncs));
@@ -130,7 +130,8 @@ void make_ready(thread *t) {
     ready.push_back(t);
 }
 
-/* The next to run. Bulk copies wait until nobody can (lazy), or happen now and then (random). NULL: nothing is left. */
+/* The next to run. Bulk copies wait until nobody can (lazy), or happen now and then (random). NULL: nothing is left.
+ * */
 static thread *pick() {
     for (;;) {
         if (schedule.async == async_kind::random && !now->bulk.empty() && random_bits() % 8 == 0)
@@ -182,7 +183,7 @@ void yield() {
 static void (*body)(const void *);
 static const void *body_context;
 [[maybe_unused]] static char ended_sync; /* what threads did comes before what the host does next */
-static void *launcher_tsan; /* NULL without that sanitizer */
+static void *launcher_tsan;              /* NULL without that sanitizer */
 
 static void thread_exit(thread *t) {
     copies_after_exit(t);
@@ -326,8 +327,7 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
         b.wgmmas.resize((threads + 127) / 128, wgmma_groups(1));
     }
     for (uint64_t i = 0; i < count; i++) {
-        const uint3 at =
-            place(schedule.order == order_kind::descending ? count - 1 - i : i, gangs);
+        const uint3 at = place(schedule.order == order_kind::descending ? count - 1 - i : i, gangs);
         for (auto &b : g.blocks) {
             const uint3 in = place(b.rank, c);
             start_block(b, {at.x * c.x + in.x, at.y * c.y + in.y, at.z * c.z + in.z}, l,

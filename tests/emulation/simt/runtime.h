@@ -1,6 +1,6 @@
-/* runtime.h - CUDA threads as fibers of one CPU thread: launches, barriers, warp collectives, shared memory, asynchronous
- * copies. Kernels reach it through simt.h and emulated_ptx.h, the PTX interpreter calls it directly.
- * Each rule that a call breaks ends the process with one line that names the kernel: fail(). */
+/* runtime.h - CUDA threads as fibers of one CPU thread: launches, barriers, warp collectives, shared memory,
+ * asynchronous copies. Kernels reach it through simt.h and emulated_ptx.h, the PTX interpreter calls it directly. Each
+ * rule that a call breaks ends the process with one line that names the kernel: fail(). */
 #ifndef SIMT_RUNTIME_H
 #define SIMT_RUNTIME_H
 #include <cuda_runtime_api.h>
@@ -22,8 +22,9 @@ enum class order_kind { ascending, descending, random };
 enum class async_kind { lazy, eager, random };
 struct options {
     order_kind order; /* SIMT_ORDER=asc|desc|rand: which thread or block goes first */
-    async_kind async; /* SIMT_ASYNC=lazy|eager|rand: asynchronous work is done at its wait, at its issue, or between */
-    uint64_t seed;    /* SIMT_SEED=n: of what is random */
+    async_kind
+        async; /* SIMT_ASYNC=lazy|eager|rand: asynchronous work is done at its wait, at its issue, or between */
+    uint64_t seed; /* SIMT_SEED=n: of what is random */
 };
 extern const options schedule;
 
@@ -55,12 +56,12 @@ struct thread {
     struct block *block;
     struct fiber *fiber;
     enum state state;
-    const char *why;                /* what it waits for */
-    void *tsan;                     /* its fiber in the thread sanitizer's books */
-    int vote;                       /* the result of its last block barrier */
-    unsigned generation;            /* of the wide barrier it arrived at */
-    pending_copies *copies;         /* cp.async; NULL before the first */
-    unsigned bulk_group;            /* cp.async.bulk groups it has committed */
+    const char *why;        /* what it waits for */
+    void *tsan;             /* its fiber in the thread sanitizer's books */
+    int vote;               /* the result of its last block barrier */
+    unsigned generation;    /* of the wide barrier it arrived at */
+    pending_copies *copies; /* cp.async; NULL before the first */
+    unsigned bulk_group;    /* cp.async.bulk groups it has committed */
 };
 extern thread *cur; /* the running one; NULL outside a launch */
 
@@ -74,7 +75,8 @@ void warp_collective(uint32_t mask, const char *op, void *io, collective_fn fn,
 /* The 128 threads of a warpgroup meet. */
 void warpgroup_collective(const char *op, void *io, collective_fn fn, const void *context);
 enum class reduction { none, count, all, any };
-/* Barrier `id` of the block, for `threads` of it (0: all); returns the reduction of predicate. wait false: arrives only. */
+/* Barrier `id` of the block, for `threads` of it (0: all); returns the reduction of predicate. wait false: arrives
+ * only. */
 int barrier(int id, int threads, bool wait, reduction what, bool predicate);
 void cluster_barrier(bool arrive, bool wait);
 void grid_barrier();
@@ -91,10 +93,11 @@ void *shared_dynamic(size_t align);
 inline uint32_t smem_u32(const void *p) {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p) & (WINDOW - 1));
 }
-void *smem_ptr(uint32_t offset);             /* in the current block's window */
+void *smem_ptr(uint32_t offset);              /* in the current block's window */
 void *map_rank(const void *p, unsigned rank); /* the same offset in another block of the cluster */
 bool is_shared(const void *p);
-void note_read(const void *p, size_t n); /* tells the sanitizers of a read on this thread's behalf */
+void note_read(const void *p,
+               size_t n); /* tells the sanitizers of a read on this thread's behalf */
 void note_write(void *p, size_t n);
 unsigned cluster_rank();
 unsigned cluster_size();
@@ -131,7 +134,8 @@ enum class element { bf16, f16, tf32, e4m3, e5m2 };
 void wgmma_fence();
 void wgmma_commit();
 void wgmma_wait(int keep);
-/* D[64,N] (+)= A B, both in shared memory; d: N/2 pointers to this thread's accumulators, written when the work is done. */
+/* D[64,N] (+)= A B, both in shared memory; d: N/2 pointers to this thread's accumulators, written when the work is
+ * done. */
 void wgmma(element a, element b, int N, float *const *d, uint64_t desc_a, uint64_t desc_b,
            bool accumulate, bool transpose_a, bool transpose_b);
 

@@ -1,5 +1,5 @@
-/* shared.cpp - the shared memory of blocks. A window holds static variables from its start on and dynamic memory at its
- * end; between variables lie red zones, all is NaN until a thread writes it. */
+/* shared.cpp - the shared memory of blocks. A window holds static variables from its start on and dynamic memory at
+ * its end; between variables lie red zones, all is NaN until a thread writes it. */
 #include "state.h"
 
 #include <sys/mman.h>
@@ -42,8 +42,8 @@ char *window_fresh(size_t i, bool whole) {
     while (windows.size() <= i) windows.push_back(window_reserve());
     char *w = windows[i];
 #if SIMT_WITH_TSAN /* forgets what the block before it did */
-    mmap(w, WINDOW, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    mmap(w, WINDOW, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
 #endif
     ASAN_UNPOISON_MEMORY_REGION(w, WINDOW);
     if (whole) memset(w, 0xff, WINDOW);
@@ -114,9 +114,7 @@ void *smem_ptr(uint32_t offset) {
     return cur->block->window + offset;
 }
 
-static bool holds(const block &b, const void *p) {
-    return p >= b.window && p < b.window + WINDOW;
-}
+static bool holds(const block &b, const void *p) { return p >= b.window && p < b.window + WINDOW; }
 bool is_shared(const void *p) {
     for (auto &b : now->blocks)
         if (holds(b, p)) return true;
@@ -129,9 +127,7 @@ block *owner_of(const void *p) {
 }
 
 unsigned cluster_rank() { return now->is_cluster ? cur->block->rank : 0; }
-unsigned cluster_size() {
-    return now->is_cluster ? static_cast<unsigned>(now->blocks.size()) : 1;
-}
+unsigned cluster_size() { return now->is_cluster ? static_cast<unsigned>(now->blocks.size()) : 1; }
 void *map_rank(const void *p, unsigned rank) {
     need_cc(90, "mapa");
     if (rank >= cluster_size()) fail("mapa: block %u of a cluster of %u", rank, cluster_size());

@@ -1,12 +1,12 @@
-/* simt.h - CUDA C++ for a plain C++ compiler: keywords, built-in variables, warp functions, atomics and intrinsics, on the
- * runtime of runtime.h. nvcc never sees it. */
+/* simt.h - CUDA C++ for a plain C++ compiler: keywords, built-in variables, warp functions, atomics and intrinsics,
+ * on the runtime of runtime.h. nvcc never sees it. */
 #ifndef SIMT_H
 #define SIMT_H
 #ifdef __CUDACC__
 #error "simt.h is for the emulation; nvcc has all of this built in"
 #endif
-/* crt/host_defines.h honours what is defined before it. Shared memory is declared with SMEM(): a stray __shared__ is an
- * error. Kernels stay functions of their own, found by their address. */
+/* crt/host_defines.h honours what is defined before it. Shared memory is declared with SMEM(): a stray __shared__ is
+ * an error. Kernels stay functions of their own, found by their address. */
 #define __global__ __attribute__((noinline))
 #define __shared__ SIMT_ERROR_use_SMEM_macros_instead_of___shared__
 #include "runtime.h"

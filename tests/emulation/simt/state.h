@@ -36,7 +36,7 @@ void __tsan_ignore_thread_end();
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(p, n) static_cast<void>(0)
+#define ASAN_POISON_MEMORY_REGION(p, n)   static_cast<void>(0)
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) static_cast<void>(0)
 #endif
 
@@ -66,7 +66,8 @@ void thread_main(); /* runtime.cpp */
 void make_ready(thread *t);
 void block_on(const char *why);
 uint32_t random_bits();
-bool at_random(async_kind when); /* whether asynchronous work is done now: eager yes, lazy no, random maybe */
+bool at_random(
+    async_kind when); /* whether asynchronous work is done now: eager yes, lazy no, random maybe */
 
 /* ---- barriers ---- */
 
@@ -163,7 +164,7 @@ struct gang {
     wide_barrier cluster, grid;
     std::vector<bulk_copy> bulk;
 };
-extern gang *now;               /* NULL outside a launch */
+extern gang *now; /* NULL outside a launch */
 extern const launch_shape *shape;
 block *owner_of(const void *p); /* fails where p is not in shared memory */
 void windows_layout();          /* a launch begins */

@@ -37,8 +37,8 @@ static uint32_t bytes_of(element t) {
     return t == element::tf32 ? 4 : t == element::bf16 || t == element::f16 ? 2 : 1;
 }
 
-/* Element (i along M or N, k) of the operand that a descriptor describes. Its fields, in 16 bytes: start [0,14), leading
- * offset [16,30), stride offset [32,46); swizzle [62,64): none, 128, 64, 32 bytes. */
+/* Element (i along M or N, k) of the operand that a descriptor describes. Its fields, in 16 bytes: start [0,14),
+ * leading offset [16,30), stride offset [32,46); swizzle [62,64): none, 128, 64, 32 bytes. */
 static float operand_at(const block *b, element t, uint64_t desc, bool mn_major, int i, int k) {
     static const uint32_t widths[] = {16, 128, 64, 32}, rows[] = {0, 7, 3, 1};
     const auto field = [desc](int shift) {
@@ -62,7 +62,8 @@ static float operand_at(const block *b, element t, uint64_t desc, bool mn_major,
     return value_of(t, b->window + at);
 }
 
-/* D[m][n] of the warpgroup is in thread 32 (m / 16) + 4 (m % 8) + n % 8 / 2, register 4 (n / 8) + 2 (m / 8 % 2) + n % 2. */
+/* D[m][n] of the warpgroup is in thread 32 (m / 16) + 4 (m % 8) + n % 8 / 2, register 4 (n / 8) + 2 (m / 8 % 2) + n %
+ * 2. */
 static void multiply(const block *b, const wgmma_op &o) {
     const int K = static_cast<int>(32 / bytes_of(o.a)), N = o.N;
     std::vector<float> A(static_cast<size_t>(64 * K)), B(static_cast<size_t>(K * N));
@@ -100,8 +101,9 @@ static wgmma_groups &groups_of_this() { return cur->block->wgmmas[cur->linear / 
 
 static void issue(void *const *io, uint32_t, const void *) {
     const auto *first = static_cast<const wgmma_io *>(io[0]);
-    wgmma_op o = {first->a,      first->b,          first->N,           {}, first->desc_a,
-                  first->desc_b, first->accumulate, first->transpose_a, first->transpose_b};
+    wgmma_op o = {first->a,          first->b,      first->N,          {},
+                  first->desc_a,     first->desc_b, first->accumulate, first->transpose_a,
+                  first->transpose_b};
     for (int t = 0; t < 128; t++) {
         const auto *x = static_cast<const wgmma_io *>(io[t]);
         if (!same(x, first)) fail("wgmma: threads of the warpgroup give different operands");
