@@ -132,13 +132,12 @@ __global__ void __launch_bounds__(THREADS, 2)
         for (int h = 0; h < 2; h++) {
             const int64_t col = col0 + h * (EDGE / 2) + tx * Q;
             T *c = C + (batch * p.m + row) * p.n + col;
-            if (ALIGNED) {
-                if (col < p.n) update_vec(c, sum[i] + h * Q, alpha, beta);
-            } else {
+            if (ALIGNED && col < p.n)
+                update_vec(c, sum[i] + h * Q, alpha, beta);
+            else
 #pragma unroll
                 for (int e = 0; e < Q; e++)
                     if (col + e < p.n) update(c[e], sum[i][h * Q + e], alpha, beta);
-            }
         }
     }
 }
