@@ -225,9 +225,9 @@ DEV acc_type<D> share(const source<D> &x, const source<D> &y, int64_t n) {
         const unsigned left = static_cast<unsigned>(packets - i < round ? packets - i : round);
 #pragma unroll
         for (unsigned u = 0; u < UNROLL; u++) {
-            if (u * stride >= left) continue;
-            xs[u].template fetch<STREAMING>(x, i, u * stride);
-            if (OP::INPUTS == 2) ys[u].template fetch<STREAMING>(y, i, u * stride);
+            const unsigned ahead = u * stride < left ? u * stride : 0; /* as vector_or_own() */
+            xs[u].template fetch<STREAMING>(x, i, ahead);
+            if (OP::INPUTS == 2) ys[u].template fetch<STREAMING>(y, i, ahead);
         }
 #pragma unroll
         for (unsigned u = 0; u < UNROLL; u++)
