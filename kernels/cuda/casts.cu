@@ -25,9 +25,10 @@ template <typename X, typename Z, int BYTES> DEV void cast_tile(const X *x, Z *z
     const int vectors = count / N, threads = static_cast<int>(blockDim.x),
               thread = static_cast<int>(threadIdx.x);
     vec<X, N * sizeof(X)> in[UNROLL];
+    if (thread < vectors) {
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++)
-        if (thread + u * threads < vectors) load<false>(in[u], x + (thread + u * threads) * N);
+        for (int u = 0; u < UNROLL; u++) load<false>(in[u], x + vector_or_own(u, vectors) * N);
+    }
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
         vec<Z, N * sizeof(Z)> out;
@@ -91,7 +92,7 @@ __global__ void simple_to_fp4(const float *x, unsigned char *z, int64_t n, float
     z[n / 2 + block] = static_cast<unsigned char>(scale);
 }
 
-/* Tiles hold whole blocks. Every lane takes part in the shuffles, also those past the end. */
+/* Tiles hold whole blocks. Every lane takes part in the shuffles, also those past the end, with the first vector. */
 template <int BYTES>
 DEV void to_fp4_tile(const float *x, unsigned char *codes, unsigned char *scales, int count,
                      float tensor_scale) {
@@ -101,9 +102,8 @@ DEV void to_fp4_tile(const float *x, unsigned char *codes, unsigned char *scales
     vec<float, BYTES> in[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
-#pragma unroll
-        for (int i = 0; i < N; i++) in[u].at[i] = 0;
-        if (thread + u * threads < vectors) load<false>(in[u], x + (thread + u * threads) * N);
+        const int v = thread + u * threads;
+        load<false>(in[u], x + (v < vectors ? v : 0) * N);
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
@@ -162,8 +162,7 @@ DEV void of_fp4_tile(const unsigned char *codes, const unsigned char *scales, fl
     unsigned char scale[UNROLL];
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
-        const int v = thread + u * threads;
-        if (v >= vectors) continue;
+        const int v = thread + u * threads < vectors ? thread + u * threads : 0;
         load<false>(in[u], reinterpret_cast<const uint16_t *>(codes + v * (N / 2)));
         scale[u] = scales[v / LANES];
     }

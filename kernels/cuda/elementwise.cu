@@ -153,18 +153,18 @@ DEV void map_tile(const T *x, const T *y, T *z, int count, acc_of<T> alpha) {
     const int vectors = count / N, threads = static_cast<int>(blockDim.x),
               thread = static_cast<int>(threadIdx.x);
     vec<T, BYTES> xs[UNROLL], ys[UNROLL];
+    if (thread < vectors) {
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        const int v = thread + u * threads;
-        if (v < vectors) {
+        for (int u = 0; u < UNROLL; u++) {
+            const int v = vector_or_own(u, vectors);
             load<STREAMING>(xs[u], x + v * N);
             if (F::INPUTS == 2) load<STREAMING>(ys[u], y + v * N);
         }
-    }
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        const int v = thread + u * threads;
-        if (v < vectors) store<STREAMING>(z + v * N, map_vector(F(), xs[u], ys[u], alpha));
+        for (int u = 0; u < UNROLL; u++) {
+            const int v = thread + u * threads;
+            if (v < vectors) store<STREAMING>(z + v * N, map_vector(F(), xs[u], ys[u], alpha));
+        }
     }
     const int i = vectors * N + thread;
     if (i < count) {

@@ -33,14 +33,15 @@ DEV void copy_tile(const unsigned char *x, unsigned char *y, int bytes) {
     const int vectors = bytes / BYTES, threads = static_cast<int>(blockDim.x),
               thread = static_cast<int>(threadIdx.x);
     vec<unsigned char, BYTES> v[UNROLL];
+    if (thread < vectors) {
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++)
-        if (thread + u * threads < vectors)
-            load<STREAMING>(v[u], x + (thread + u * threads) * BYTES);
+        for (int u = 0; u < UNROLL; u++)
+            load<STREAMING>(v[u], x + vector_or_own(u, vectors) * BYTES);
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++)
-        if (thread + u * threads < vectors)
-            store<STREAMING>(y + (thread + u * threads) * BYTES, v[u]);
+        for (int u = 0; u < UNROLL; u++)
+            if (thread + u * threads < vectors)
+                store<STREAMING>(y + (thread + u * threads) * BYTES, v[u]);
+    }
     const int tail = vectors * BYTES + thread;
     if (tail < bytes) y[tail] = x[tail];
 }

@@ -4,7 +4,8 @@
 #include "convert.cuh"
 #include "stream.cuh"
 
-/* THREAD_BYTES in flight a thread: 128 KiB in the 1024 threads of a multiprocessor. */
+/* THREAD_BYTES in flight a thread: 128 KiB in the 1024 threads of a multiprocessor; with two inputs, whose pointers and
+ * scales take registers, 96 KiB in 768. */
 enum { THREADS = STREAM_THREADS, WARPS = THREADS / 32, THREAD_BYTES = 128 };
 
 /* Additions go to several sums in turn: one takes 4 cycles (of fp64 8), and sums of fewer terms round less. In fp64, where a
@@ -34,6 +35,8 @@ struct max_of { /* NaN is passed over */
 
 template <enum dtype D> /* dtypes.def's accumulator */
 using acc_type = typename std::conditional<D == DT_fp64, double, float>::type;
+
+template <class OP> constexpr int blocks_per_sm = OP::INPUTS == 2 ? 3 : STREAM_BLOCKS_PER_SM;
 
 /* ---- operands: element_at(), and packets of BYTES that a thread loads at once ---- */
 
@@ -225,9 +228,9 @@ DEV acc_type<D> share(const source<D> &x, const source<D> &y, int64_t n) {
         const unsigned left = static_cast<unsigned>(packets - i < round ? packets - i : round);
 #pragma unroll
         for (unsigned u = 0; u < UNROLL; u++) {
-            if (u * stride >= left) continue;
-            xs[u].template fetch<STREAMING>(x, i, u * stride);
-            if (OP::INPUTS == 2) ys[u].template fetch<STREAMING>(y, i, u * stride);
+            const unsigned ahead = u * stride < left ? u * stride : 0; /* as vector_or_own() */
+            xs[u].template fetch<STREAMING>(x, i, ahead);
+            if (OP::INPUTS == 2) ys[u].template fetch<STREAMING>(y, i, ahead);
         }
 #pragma unroll
         for (unsigned u = 0; u < UNROLL; u++)
@@ -243,7 +246,7 @@ DEV acc_type<D> share(const source<D> &x, const source<D> &y, int64_t n) {
 }
 
 template <class OP, enum dtype D, bool STREAMING>
-__global__ void __launch_bounds__(THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(THREADS, blocks_per_sm<OP>)
     reduce(const void *x, const void *y, acc_type<D> *out, reduce_scratch *scratch, int64_t n,
            acc_type<D> divisor) {
     const source<D> xs(x, n), ys(OP::INPUTS == 2 ? y : x, n);
@@ -265,8 +268,8 @@ static int launch(const struct args *a, bool vectors, double divisor) {
                                   : reduce<OP, D, false>;
     launch_config c;
     c.block = dim3(THREADS);
-    c.grid = dim3(
-        persistent_blocks(a, ceil_div(a->s.n, THREADS * packet_elements), STREAM_BLOCKS_PER_SM));
+    c.grid =
+        dim3(persistent_blocks(a, ceil_div(a->s.n, THREADS * packet_elements), blocks_per_sm<OP>));
     c.stream = stream_of(a);
     return gpu_launch(c, kernel, operand<const void>(a, 0), operand<const void>(a, 1),
                       operand<acc_type<D>>(a, OP::INPUTS),

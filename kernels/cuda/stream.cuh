@@ -66,6 +66,13 @@ static inline launch_config stream_grid(const struct args *a, int64_t bytes, boo
     return c;
 }
 
+/* Of a thread's UNROLL vectors of a tile, thread + u * threads, the u-th, or its first where that is past the end: with a
+ * branch around each load the compiler might not issue them together. */
+DEV int vector_or_own(int u, int vectors) {
+    const int v = static_cast<int>(threadIdx.x + u * blockDim.x);
+    return v < vectors ? v : static_cast<int>(threadIdx.x);
+}
+
 /* Whether a problem leaves the second-level cache anyhow, so that keeping it there is of no use. */
 static inline bool streams_past_l2(const struct args *a, int64_t bytes) {
     return bytes > a->gpu->l2_bytes;

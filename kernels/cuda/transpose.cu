@@ -111,12 +111,12 @@ __global__ void __launch_bounds__(THREADS, 5) /* 80 KiB in flight a multiprocess
 #pragma unroll
         for (int u = 0; u < VECTORS; u++) {
             const int k = thread + u * THREADS, row = k / tile::CHUNKS, col = k % tile::CHUNKS * V;
-            if (row < rows && col < cols) v[u] = vec_load(X + row * n + col);
+            v[u] = vec_load(X + (row < rows && col < cols ? row * n + col : 0));
         }
 #pragma unroll
         for (int u = 0; u < VECTORS; u++) {
             const int k = thread + u * THREADS, row = k / tile::CHUNKS, col = k % tile::CHUNKS * V;
-            if (row < rows && col < cols) vec_store(Xs + tile::at(row, col), v[u]);
+            vec_store(Xs + tile::at(row, col), v[u]); /* what lies outside X is not used */
         }
     } else {
         constexpr int UNROLL = 4;
@@ -126,12 +126,12 @@ __global__ void __launch_bounds__(THREADS, 5) /* 80 KiB in flight a multiprocess
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int k = first + u * THREADS, row = k / tile::COLS, col = k % tile::COLS;
-                if (row < rows && col < cols) x[u] = X[row * n + col];
+                x[u] = X[row < rows && col < cols ? row * n + col : 0];
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int k = first + u * THREADS, row = k / tile::COLS, col = k % tile::COLS;
-                if (row < rows && col < cols) Xs[tile::at(row, col)] = x[u];
+                Xs[tile::at(row, col)] = x[u];
             }
         }
     }
