@@ -15,12 +15,13 @@ template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_> struct b
     static constexpr int BLOCKS = BLOCKS_; /* on a multiprocessor; limits registers */
     static constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 };
-/* 96 KiB of shared memory, twice 48 and four times 32: also for GPUs of 100 KiB. */
+/* 96, 48 and 32 KiB of shared memory a block: GPUs of 100 KiB hold one, two and three. */
+static_assert(MMA_SMEM == 4 * (128 + 256) * 64, "what refuses_mma() asks for");
 using large_tile = block_tile<128, 256, 64, 64, 4, 1>;
 using medium_tile = block_tile<128, 128, 64, 64, 3, 2>;
 using small_tile = block_tile<64, 64, 32, 32, 4, 4>;
 
-/* OPERAND: type, product, SIZE and mma() of an operand's format. */
+/* OPERAND: product, SIZE and mma() of an operand's format. */
 template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 __global__ void __launch_bounds__(TILE::THREADS, TILE::BLOCKS) matmul_mma(const mma_problem p) {
     constexpr int SIZE = OPERAND::SIZE, K_BYTES = 64, STEPS = K_BYTES / 32, THREADS = TILE::THREADS;
@@ -145,7 +146,7 @@ template <class OPERAND, bool K_MAJOR_ONLY = false> struct mma_kernels {
     static constexpr bool ONLY_K_MAJOR = K_MAJOR_ONLY;
     template <bool A_K_MAJOR, bool B_K_MAJOR>
     static cudaError_t launch(const struct args *a, const mma_problem &p) {
-        /* what the L2 has to deliver, 32 and 64 bytes a clock for the smaller tiles, costs time */
+        /* Rates are estimates from what a clock asks of the L2, above. */
         const double large = cost<large_tile>(a, 1), medium = cost<medium_tile>(a, 0.9),
                      small = cost<small_tile>(a, 0.5);
         return large <= medium && large <= small

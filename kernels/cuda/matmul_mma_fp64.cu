@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(THREADS, 2) matmul_mma_fp64(const mma_problem 
     }
 }
 
-struct kernels {
+struct mma_fp64_kernels {
     static constexpr int SIZE = 8;
     static constexpr bool ONLY_K_MAJOR = false;
     template <bool A_K_MAJOR, bool B_K_MAJOR>
@@ -123,7 +123,7 @@ struct kernels {
                                 : gpu_launch(c, matmul_mma_fp64<false, A_K_MAJOR, B_K_MAJOR>, p);
     }
 };
-using rows = mma_rows<DT_fp64, kernels>;
+using rows = mma_rows<DT_fp64, mma_fp64_kernels>;
 
 extern "C" const struct impl matmul_mma_fp64_cuda[];
 const struct impl matmul_mma_fp64_cuda[] = {

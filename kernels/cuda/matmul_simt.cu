@@ -16,7 +16,7 @@ template <typename T> struct simt_tile {
 
 /* One operand's way from memory to shared memory: a vector a thread and k-tile. K-major: contiguous along k. What can
  * be had from kernel parameters is not kept: registers are short. */
-template <typename T, bool ALIGNED> struct stream {
+template <typename T, bool ALIGNED> struct simt_operand {
     static constexpr int Q = simt_tile<T>::Q, WIDTH = simt_tile<T>::WIDTH;
     const T *from;
     int left; /* of k, from this thread's on; nothing where its rows are outside */
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int tx = lane % 8 + warp % 2 * 8, ty = lane / 8 + warp / 2 * 4;
     const int k_tiles = static_cast<int>((p.k + BK - 1) / BK);
 
-    stream<T, ALIGNED> a, b;
+    simt_operand<T, ALIGNED> a, b;
     a.start(A + batch * p.a_batch, a_k_major, p.m, row0, static_cast<int>(p.k));
     b.start(B + batch * p.b_batch, b_k_major, p.n, col0, static_cast<int>(p.k));
     a.put(As[0][0], a.load(a_k_major, BK * p.a_k, p.m, row0), a_k_major);

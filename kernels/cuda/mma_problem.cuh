@@ -97,7 +97,12 @@ template <enum dtype T, class KERNELS> struct mma_rows {
     }
 };
 
+/* Shared memory of the largest tile. */
+static constexpr int MMA_SMEM = 96 << 10;
+
 static inline const char *refuses_mma(const struct args *a) {
-    return a->s.k > 1 << 30 ? "an inner extent beyond 2^30" : nullptr;
+    return a->s.k > 1 << 30                      ? "an inner extent beyond 2^30"
+           : a->gpu->smem_block_bytes < MMA_SMEM ? "less than 96 KiB of shared memory a block"
+                                                 : nullptr;
 }
 #endif

@@ -8,7 +8,7 @@ enum { THREADS = 256 };
 /* ---- rows ---- */
 
 /* What a row is made from: element i as stored in the result, and a whole vector of them from i on. */
-template <typename T> struct same {
+template <typename T> struct unchanged {
     using type = T;
     const T *x;
     DEV T at(int64_t i) const { return x[i]; }
@@ -84,17 +84,17 @@ cudaError_t pack_rows(void *to, const void *from, int64_t rows, int64_t width, i
                       cudaStream_t stream) {
     switch (size) {
     case 1:
-        return launch_rows(to, same<uint8_t>{static_cast<const uint8_t *>(from)}, rows, width,
+        return launch_rows(to, unchanged<uint8_t>{static_cast<const uint8_t *>(from)}, rows, width,
                            stream);
     case 2:
-        return launch_rows(to, same<uint16_t>{static_cast<const uint16_t *>(from)}, rows, width,
-                           stream);
+        return launch_rows(to, unchanged<uint16_t>{static_cast<const uint16_t *>(from)}, rows,
+                           width, stream);
     case 4:
-        return launch_rows(to, same<uint32_t>{static_cast<const uint32_t *>(from)}, rows, width,
-                           stream);
+        return launch_rows(to, unchanged<uint32_t>{static_cast<const uint32_t *>(from)}, rows,
+                           width, stream);
     default:
-        return launch_rows(to, same<uint64_t>{static_cast<const uint64_t *>(from)}, rows, width,
-                           stream);
+        return launch_rows(to, unchanged<uint64_t>{static_cast<const uint64_t *>(from)}, rows,
+                           width, stream);
     }
 }
 
