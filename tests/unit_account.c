@@ -155,7 +155,7 @@ static void answers(void) {
     for (size_t i = 0; i < 8; i++) answer_cell(a, "%s", cells[i]);
     char *text = printed(a);
     json_t *root = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    if (CHECK(root != NULL, "valid JSON: %s", text)) {
+    if (CHECK(root != NULL, "valid JSON: %s", text ? text : "no memory")) {
         json_t *big = json_object_get(root, "big"), *rows = json_object_get(root, "rows");
         CHECK(json_integer_value(json_object_get(big, "value")) == 9223372036854775806, "exact");
         CHECK(strcmp(json_string_value(json_object_get(big, "formula")), "a \"quoted\" formula") ==
@@ -176,11 +176,12 @@ static void answers(void) {
     a->format = ANSWER_CSV;
     text = printed(a);
     CHECK(text && strcmp(text, "what,how_many\n\"a,b\",42\n01,\n-0.5,1e3\n\"\"\"\",0x1\n") == 0,
-          "CSV of a table: %s", text);
+          "CSV of a table: %s", text ? text : "no memory");
     free(text);
     a->format = ANSWER_TEXT;
     text = printed(a);
-    CHECK(text && !strchr(text, 0x1b) && !strchr(text, '\t'), "no control characters: %s", text);
+    CHECK(text && !strchr(text, 0x1b) && !strchr(text, '\t'), "no control characters: %s",
+          text ? text : "no memory");
     free(text);
     answer_end(a);
     answer_begin(a);
