@@ -109,8 +109,8 @@ if [ -z "$link_command" ]; then
 else
     sites=$(cd "$source/kernels/cuda" && grep -nE "$statement" ./*.cu ./*.cuh | grep -v 'redundant:' |
         grep -vE '^\./(ptx|launch)\.cuh:|^[^:]+:[0-9]+: *(//|/?\*)' | sed -E 's|^\./([^:]+):([0-9]+):.*|\1 \2|' | grep -F "$only")
-    if [ "$mode" = sample ]; then # the first of three files, whatever they are
-        sites=$(grep '\.cu ' <<<"$sites" | awk '!seen[$1]++' | head -n 3)
+    if [ "$mode" = sample ]; then # one of a file of its own: a header means many files
+        sites=$(grep '\.cu ' <<<"$sites" | head -n 1)
     fi
     while read -r file line; do
         [ -z "$file" ] || mutate "$file" "$line" </dev/null
