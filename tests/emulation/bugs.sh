@@ -38,7 +38,7 @@ expect 16 'bug_kernel.*not shared memory'
 expect 22 'bug_kernel.*needs sm_90'
 case ${SANITIZER:-} in
 *address*)
-    expect 1 'AddressSanitizer'
+    expect 1 'AddressSanitizer|runtime error: index'
     expect 2 'AddressSanitizer'
     expect 3 'AddressSanitizer: heap-buffer-overflow'
     expect 11 'AddressSanitizer: heap-buffer-overflow'

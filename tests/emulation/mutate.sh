@@ -22,9 +22,9 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
     printf '%-10s %s\n' "$1" "$2"
 }
 
-# ---- barriers of kernels ----
+# ---- barriers of kernels; fences are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|__threadfence\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\('
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\('
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -38,8 +38,12 @@ units_of() {
     esac | sort -u
 }
 
-# The ops of a .cu file's rows.
-ops_of() { grep -oE '\{ *OP_[a-z0-9_]+' "$source/kernels/cuda/$1" | sed 's/.*OP_//' | sort -u | paste -sd, -; }
+# The ops of a .cu file's rows: every op that its table, the end of the file, names.
+op_names=$(sed -nE 's/^OP\( *([a-z0-9_]+),.*/\1/p' "$source/kernels/ops.def")
+ops_of() {
+    sed -n '/const struct impl [a-z0-9_]*\[\]/,$p; /^#define/,/[^\\]$/p' "$source/kernels/cuda/$1" |
+        grep -oE '[A-Za-z0-9_]+' | sed 's/^OP_//' | grep -xF "$op_names" | sort -u | paste -sd, -
+}
 
 # The command that compiles kernels/cuda/NAME for the emulation, without its -c, -o and source.
 compiler_of() {
@@ -105,8 +109,8 @@ if [ -z "$link_command" ]; then
 else
     sites=$(cd "$source/kernels/cuda" && grep -nE "$statement" ./*.cu ./*.cuh | grep -v 'redundant:' |
         grep -vE '^\./(ptx|launch)\.cuh:|^[^:]+:[0-9]+: *(//|/?\*)' | sed -E 's|^\./([^:]+):([0-9]+):.*|\1 \2|' | grep -F "$only")
-    if [ "$mode" = sample ]; then # the first of three files, whatever they are
-        sites=$(grep '\.cu ' <<<"$sites" | awk '!seen[$1]++' | head -n 3)
+    if [ "$mode" = sample ]; then # one of a file of its own: a header means many files
+        sites=$(grep '\.cu ' <<<"$sites" | head -n 1)
     fi
     while read -r file line; do
         [ -z "$file" ] || mutate "$file" "$line" </dev/null
