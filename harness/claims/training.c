@@ -48,24 +48,19 @@ void judge_backward(const struct evidence *e, struct finding *f) {
 
 /* ---- a stack of layers ---- */
 
-static int64_t stack_tokens(const struct evidence *e) {
-    return e->gpu ? 4096 : e->threads == 1 ? 256 : 1024;
-}
+static int64_t stack_tokens(const struct evidence *e) { return large_product(e).n / 2; }
 
-/* Widths, input first. */
-static const int64_t *stack_width(const struct evidence *e) {
-    static const int64_t cpu[LAYERS + 1] = {512, 1024, 1024, 512},
-                                      gpu[LAYERS + 1] = {4096, 8192, 8192, 4096};
-    return e->gpu ? gpu : cpu;
+/* Width of layer i's input: n, 2n, 2n, n. */
+static int64_t stack_width(const struct evidence *e, int i) {
+    return large_product(e).n * (i == 0 || i == LAYERS ? 1 : 2);
 }
 
 /* Layer i: its products; relu on its output; the gradient of relu, dY where Y > 0, by an elementwise product of as many
  * bytes and FLOPs. */
 static void stack_layer(const struct evidence *e, int i, struct want w[LAYER_ROWS]) {
-    const int64_t tokens = stack_tokens(e), *width = stack_width(e);
-    layer_products(e, tokens, width[i], width[i + 1], w);
-    w[3] = (struct want){OP_relu, e->dtype, LAYOUT_FLAT, {1, 1, tokens * width[i + 1], 1},
-                         false,   false};
+    const int64_t tokens = stack_tokens(e), out = stack_width(e, i + 1);
+    layer_products(e, tokens, stack_width(e, i), out, w);
+    w[3] = (struct want){OP_relu, e->dtype, LAYOUT_FLAT, {1, 1, tokens * out, 1}, false, false};
     w[4] = w[3];
     w[4].op = OP_mul;
 }
