@@ -58,6 +58,7 @@ pass_if "peaks: a row of DRAM" grep -q ',DRAM,' run/peaks.csv
 run "$roofline" summary run
 pass_if "summary: its times mean nothing" grep -q 'times of an emulated device mean nothing' out
 refused "there is no chart of them" "$roofline" plot run
+refused "times of an emulated device mean nothing" "$roofline" claims "${on[@]}" --only view
 
 # ---- the GPU's first look, rehearsed ----
 run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench pack
