@@ -3,17 +3,16 @@
 #include "commands.h"
 #include "devices.h"
 #include "options.h"
-#include "os.h"
 #include "run.h"
 #include "runinfo.h"
 
 #include "claims/claims.h"
 #include "claims/device.h"
+#include "claims/measure.h"
 #include "claims/print.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,39 +125,10 @@ static int choose(const char *list, bool which[MOST_CLAIMS]) {
     return 0;
 }
 
-static int count_threads(const struct device *d, const char *text) {
-    int counts[MAX_THREAD_COUNTS];
-    const int n = threads_parse(d, text ? text : d->host_moves_threads ? "1" : "all", counts);
-    if (n > 1) fprintf(stderr, "roofline: --threads '%s': one number, or all\n", text);
-    return n == 1 ? counts[0] : -1;
-}
-
-static void collect(const struct row *r, void *context) { evidence_add(context, r); }
-
-/* Two rounds of all, further ones of what the machine has not said twice, while there is time. An exit status. */
-static int run_rounds(struct options *o, struct device *d, struct evidence *e) {
-    const double enough_s = 75, start = os_now_s();
-    struct bench_settings settings = bench_settings_for(EFFORT_smoke, o->time_s);
-    struct run run = o->run;
-    int status = STATUS_OK;
-    settings.count = d->count != NULL;
-    run.dir = NULL; /* rows are evidence, not results: they are not kept */
-    run.on_row = collect;
-    run.context = e;
-    for (int round = 1; round <= CLAIM_MOST_ROUNDS; round++) {
-        struct plan plan;
-        evidence_plan(e, d, round, &plan);
-        const bool all = plan.count == 0 || (round > CLAIM_ROUNDS && os_now_s() > start + enough_s);
-        const int result = all ? STATUS_OK : run_plan(&run, d, &plan, &settings);
-        free(plan.trial);
-        if (result != STATUS_OK) status = result;
-        if (all || (result != STATUS_OK && result != STATUS_NO)) break;
-    }
-    return status;
-}
-
 /* Measures what the claims want. An exit status. */
-static int measure(struct options *o, struct device *d, const bool which[], struct evidence *e) {
+static int measure(const struct options *o, struct device *d, const bool which[],
+                   struct evidence *e) {
+    const double enough_s = 75;
     bool copies = false, stored = false;
     for (int i = 0; i < claim_count; i++) {
         if (!which[i]) continue;
@@ -166,12 +136,8 @@ static int measure(struct options *o, struct device *d, const bool which[], stru
         copies = copies || claims[i].copies;
         stored = stored || claims[i].stored;
     }
-    const int status = run_rounds(o, d, e);
+    const int status = evidence_measure(e, d, &o->run, o->time_s, enough_s);
     if (status != STATUS_OK && status != STATUS_NO) return status;
-    if (ceilings_of(&e->rows, e->last_cache, &e->roofs)) {
-        perror("roofline");
-        return STATUS_ERROR;
-    }
     if (copies) evidence_copies(e, d);
     if (stored) evidence_stored(e, d);
     return status;
@@ -204,7 +170,7 @@ int cmd_claims(int argc, char **argv) {
     if (bad) return bad > 0 ? STATUS_OK : STATUS_ERROR;
     if (choose(o.only, which) || device_pick(o.device, &d)) return STATUS_ERROR;
     int status = STATUS_ERROR;
-    const int threads = count_threads(&d, o.threads);
+    const int threads = evidence_threads(&d, o.threads);
     if (threads < 0) goto done;
     if (d.emulated) {
         fprintf(stderr,
@@ -214,11 +180,7 @@ int cmd_claims(int argc, char **argv) {
     }
     if (o.run.dir && (make_directory(o.run.dir) || run_info_write(o.run.dir, &d, argc, argv)))
         goto done;
-    e.gpu = d.gpu != NULL;
-    e.threads = threads;
-    e.dtype = d.gpu ? DT_bf16 : DT_fp32;
-    e.last_cache = device_last_cache(&d, threads);
-    memcpy(e.spec_gflop_s, d.spec_gflop_s, sizeof e.spec_gflop_s);
+    evidence_begin(&e, &d, threads);
     status = measure(&o, &d, which, &e);
     if (status != STATUS_OK && status != STATUS_NO) goto done;
     for (int i = 0; i < claim_count; i++)
@@ -226,8 +188,7 @@ int cmd_claims(int argc, char **argv) {
     claims_print(stdout, o.format, d.slug, threads, which, found);
     if (o.run.dir && write_file(&o, &d, threads, which, found)) status = STATUS_ERROR;
 done:
-    free(e.rows.row);
-    free(e.roofs.ceiling);
+    evidence_end(&e);
     d.close(&d);
     return status;
 }
