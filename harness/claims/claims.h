@@ -88,6 +88,9 @@ void evidence_add(struct evidence *e, const struct row *r);
  * 30 %. False: there are none, and why. */
 bool evidence_rows(const struct evidence *e, const struct want *w, int n, const struct row *out[],
                    struct finding *f);
+/* The fastest row of one problem, at any placement and whether it was seen again or not; NULL: none is ok. */
+const struct row *evidence_fastest(const struct evidence *e, const struct want *w);
+
 /* GB/s of DRAM in a pattern (ceilings.h) and GFLOP/s in a dtype; false: nothing proven, and f says so. */
 bool evidence_bandwidth(const struct evidence *e, const char *pattern, const char *placement,
                         double *gbyte_s, struct finding *f);

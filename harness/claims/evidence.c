@@ -211,6 +211,15 @@ bool evidence_rows(const struct evidence *e, const struct want *w, int n, const 
     return false;
 }
 
+const struct row *evidence_fastest(const struct evidence *e, const struct want *w) {
+    const struct row *best = NULL;
+    for (int p = 0; p < PLACES; p++) {
+        const struct row *r = fastest(e, w, placements[p], 0);
+        if (r && (!best || r->time_s < best->time_s)) best = r;
+    }
+    return best;
+}
+
 /* The reason why a ceiling of this name is not proven. */
 static void say_unproven(const struct evidence *e, enum ceiling_kind kind, const char *name,
                          struct finding *f) {
