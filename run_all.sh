@@ -113,6 +113,10 @@ common=(--effort "$effort" --out "$out" "${on[@]}")
 echo "run_all: results go to $out" >&2
 step peaks "${common[@]}"
 step bench "${common[@]}"
+# Two minutes: not in a smoke run. A claims.csv is written whole or not at all.
+if [ "$effort" != smoke ] && { [ $resume = 0 ] || [ ! -s "$out/claims.csv" ]; }; then
+    step claims --out "$out" "${on[@]}"
+fi
 step plot "$out" >/dev/null    # the list comes last; without gnuplot it says so, and writes the data of the charts
 
 # ---- findings ----

@@ -12,4 +12,5 @@ int cmd_bench(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_account(int argc, char **argv);
+int cmd_claims(int argc, char **argv);
 #endif

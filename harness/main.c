@@ -22,6 +22,8 @@ static const struct {
     {"summary", cmd_summary, "a run's findings as a table"},
     {"account", cmd_account,
      "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},
+    {"claims", cmd_claims,
+     "what is said of training's costs, predicted and measured here, with a verdict"},
 };
 
 /* Whether the environment asks for what there is; else after one line on stderr. */

@@ -50,7 +50,13 @@ pass_if "so are the pictures" grep -qx 'my run/charts/roofline.png' out
 rm log
 run "$all" --full --resume "my run"
 pass_if "resume" logged 'peaks --effort full --out my run --resume' 'bench --effort full --out my run --resume' \
-    'plot my run' 'summary my run'
+    'claims --out my run' 'plot my run' 'summary my run'
+
+rm log
+echo once >"my run/claims.csv"
+run "$all" --resume "my run"
+pass_if "claims are not measured again" logged 'peaks --effort default --out my run --resume' \
+    'bench --effort default --out my run --resume' 'plot my run' 'summary my run'
 
 # ---- exit statuses ----
 rm log

@@ -2,6 +2,7 @@
 #include "calculators.h"
 #include "count.h"
 #include "einsum.h"
+#include "einsum_run.h"
 #include "flags.h"
 #include "gpu.h"
 #include "training_memory.h"
@@ -30,6 +31,9 @@ static const char help[] =
     "  --dtype TYPE       of the operands (default bf16); products of fp8 and nvfp4 are stored in "
     "bf16\n"
     "  --gpu NAME         h100, a100, b200, ... (plots/specs/gpus.csv)\n"
+    "  --run              runs it here: lowered to calls of the catalogue, verified against the "
+    "definition, then timed\n"
+    "  --device NAME      where: cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
     "\n"
     "Bytes: each operand read once, the output written once. Time >= max(bytes / bandwidth, FLOPs "
     "/ peak).\n"
@@ -45,8 +49,8 @@ static const char help[] =
 
 struct question {
     int reduce, dtype;
-    bool rearrange;
-    const char *gpu;
+    bool rearrange, run;
+    const char *gpu, *device;
     struct flag_steps shapes;
 };
 
@@ -164,6 +168,7 @@ static int say_time(struct answer *a, const char *name, enum dtype t, const stru
     return 0;
 }
 
+/* 0, -1 after a complaint, or an exit status after a line on stderr. */
 static int answer(struct answer *a, const struct question *q, char **word, int words,
                   struct complaint *why) {
     static const enum einsum_kind kinds[] = {EINSUM_SUM, EINSUM_MEAN, EINSUM_MAX, EINSUM_MIN};
@@ -185,7 +190,9 @@ static int answer(struct answer *a, const struct question *q, char **word, int w
         return complain(why, "einsum: %s", reason.text);
     say_shapes(a, &e);
     say_cost(a, &e, (enum dtype)q->dtype, &cost);
-    return q->gpu ? say_time(a, q->gpu, (enum dtype)q->dtype, &cost, why) : 0;
+    if (q->gpu && say_time(a, q->gpu, (enum dtype)q->dtype, &cost, why)) return -1;
+    if (q->device && !q->run) return complain(why, "einsum: --device is where to --run");
+    return q->run ? einsum_run(a, &e, (enum dtype)q->dtype, q->device, why) : 0;
 }
 
 int account_einsum(int argc, char **argv) {
@@ -198,10 +205,14 @@ int account_einsum(int argc, char **argv) {
                                  {"shape", FLAG_STEP, &q.shapes, NULL},
                                  {"dtype", FLAG_DTYPE, &q.dtype, NULL},
                                  {"gpu", FLAG_TEXT, &q.gpu, NULL},
+                                 {"run", FLAG_SET, &q.run, NULL},
+                                 {"device", FLAG_TEXT, &q.device, NULL},
                                  {.name = NULL}};
     int operands;
     const enum flags_result result = flags_read(argc, argv, flags, &a, help, &operands);
     if (result != FLAGS_OK) return result == FLAGS_HELP ? STATUS_OK : STATUS_ERROR;
-    if (answer(&a, &q, argv + 1, operands, &why)) return account_refuse(&why);
+    const int bad = answer(&a, &q, argv + 1, operands, &why);
+    if (bad) answer_end(&a);
+    if (bad) return bad < 0 ? account_refuse(&why) : bad;
     return account_print(&a);
 }
