@@ -52,9 +52,21 @@ compiler_of() {
         sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g; s/ -o [^ ]+//; s/ -c [^ ]+//; s/ -M[DTF]+( [^ ]+\.(o|d))?//g'
 }
 
+# check_fails ORDER CC OPS: whether the mutant has a bad row; the first one ends it.
+check_fails() {
+    local pid status=0
+    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 300 "$work/mutant" bench --check --quiet --timeout 20 --device "emu:sm_$2" \
+        --op "$3" >"$work/out" 2>&1 &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null && ! grep -qaE ' (wrong|failed|timeout): ' "$work/out"; do sleep 0.1; done
+    kill "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null || status=$?
+    grep -qaE ' (wrong|failed|timeout): ' "$work/out" || [ "$status" -ne 0 ]
+}
+
 # mutate FILE LINE: the line's first barrier becomes an empty statement; checks its ops.
 mutate() {
-    local file=$1 line=$2 unit ops objects=() caught='' status order text
+    local file=$1 line=$2 unit ops objects=() caught='' order cc text
     text=$(sed -n "${line}p" "$source/kernels/cuda/$file" | sed -E 's/^ +//' | cut -c1-60)
     rm -rf "$work/kernels"
     cp -r "$source/kernels" "$work/kernels"
@@ -85,10 +97,7 @@ mutate() {
     fi
     for order in asc desc; do
         for cc in 80 90; do
-            status=0
-            SIMT_ORDER=$order SIMT_ASYNC=lazy timeout 300 "$work/mutant" bench --check --quiet --timeout 20 \
-                --device emu:sm_$cc --op "$all_ops" >"$work/out" 2>&1 || status=$?
-            if [ "$status" -ne 0 ]; then
+            if check_fails "$order" "$cc" "$all_ops"; then
                 caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
                 break 2
             fi
