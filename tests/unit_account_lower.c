@@ -108,6 +108,12 @@ static bool calls_are_right(const struct einsum *e, const struct lowering *l, co
 
 static const char names[AXES + 1] = "abcdef";
 
+/* Appends to a text of 128 characters. */
+static void append(char *text, const char *more) {
+    const size_t used = strlen(text);
+    snprintf(text + used, 128 - used, "%s", more);
+}
+
 /* The axes of a mask in random order. */
 static void write_axes(char *text, unsigned mask) {
     int order[AXES], count = 0;
@@ -120,7 +126,7 @@ static void write_axes(char *text, unsigned mask) {
     }
     for (int i = 0; i < count; i++) {
         const char word[] = {names[order[i]], ' ', '\0'};
-        strcat(text, word);
+        append(text, word);
     }
 }
 
@@ -141,9 +147,9 @@ static void random_products(void) {
             if (role != 3) out |= 1u << a;
         }
         write_axes(pattern, x);
-        strcat(pattern, ", ");
+        append(pattern, ", ");
         write_axes(pattern, y);
-        strcat(pattern, "-> ");
+        append(pattern, "-> ");
         write_axes(pattern, out);
         einsum_sizes_none(&sizes);
         for (int a = 0; a < AXES; a++) {
@@ -184,11 +190,11 @@ struct known {
 static void text_of(const struct lowering *l, char *text) {
     *text = '\0';
     for (int i = 0; i < l->steps; i++) {
-        if (i) strcat(text, ", ");
-        strcat(text, ops[l->step[i].op].name);
+        if (i) append(text, ", ");
+        append(text, ops[l->step[i].op].name);
         if (l->step[i].layout == LAYOUT_FLAT) continue;
-        strcat(text, " ");
-        strcat(text, layout_names[l->step[i].layout]);
+        append(text, " ");
+        append(text, layout_names[l->step[i].layout]);
     }
 }
 

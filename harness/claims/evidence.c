@@ -4,7 +4,6 @@
 #include "../execute.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,40 +245,4 @@ bool evidence_arithmetic(const struct evidence *e, enum dtype t, double *gflop_s
     *gflop_s = c ? c->rate : (double)NAN;
     if (!c) say_unproven(e, CEILING_COMPUTE, dtypes[t].name, f);
     return c != NULL;
-}
-
-/* ---- verdicts ---- */
-
-const char *const claim_verdicts[] = {"holds", "does not hold here", "can't be tested here"};
-
-void claim_model(struct finding *f, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    vsnprintf(f->model, sizeof f->model, format, values);
-    va_end(values);
-}
-
-void claim_why(struct finding *f, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    vsnprintf(f->why, sizeof f->why, format, values);
-    va_end(values);
-}
-
-void claim_untested(struct finding *f, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    vsnprintf(f->why, sizeof f->why, format, values);
-    va_end(values);
-    f->verdict = CLAIM_UNTESTED;
-    f->measured = NAN;
-}
-
-void claim_within(struct finding *f, double low, double high) {
-    f->verdict = f->measured >= low && f->measured <= high ? CLAIM_HOLDS : CLAIM_FAILS;
-}
-
-void claim_judge(const struct claim *c, const struct evidence *e, struct finding *f) {
-    *f = (struct finding){.verdict = CLAIM_UNTESTED, .predicted = NAN, .measured = NAN};
-    c->judge(e, f);
 }
