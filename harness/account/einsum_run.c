@@ -263,9 +263,12 @@ int einsum_run(struct answer *a, const struct einsum *e, enum dtype t, const cha
         const struct impl *impl = best_impl(&d, l.step[i].op, l.step[i].dtype, &problem);
         char name[32], text[256];
         if (!impl) {
-            status =
-                complain(why, "einsum: cannot run: no implementation of %s in %s takes this shape",
-                         ops[l.step[i].op].name, dtypes[l.step[i].dtype].name);
+            const struct op *op = &ops[l.step[i].op];
+            const char *none =
+                tables_refuse_dtype(d.kernels, d.vendors->kernels, op, l.step[i].dtype);
+            status = complain(
+                why, "einsum: cannot run: no implementation of %s in %s takes this shape%s%s",
+                op->name, dtypes[l.step[i].dtype].name, none ? ": " : "", none ? none : "");
             goto done;
         }
         snprintf(name, sizeof name, "call_%d", i + 1);

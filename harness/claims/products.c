@@ -40,22 +40,26 @@ static double turning_n(enum dtype t, double kink) {
 void judge_turn(const struct evidence *e, struct finding *f) {
     const struct row *pair[2] = {NULL, NULL};
     struct finding missing;
-    double bandwidth = NAN, peak, first = NAN, smallest = NAN, smallest_ratio = NAN, ratio = NAN;
+    double bandwidth = NAN, peak, first = NAN, smallest = NAN, ratio = NAN;
+    double worst = 0, worst_n = NAN;
     int seen = 0;
     if (!evidence_arithmetic(e, e->dtype, &peak, f)) return;
     for (int i = 0; i < SIDES; i++) {
         const struct want w[] = {want_side(e, i, true), want_side(e, i, false)};
+        const double n = (double)w[0].s.n;
         if (!evidence_rows(e, w, 2, pair, &missing)) continue;
         ratio = pair[0]->time_s / pair[1]->time_s;
-        if (ratio > waits)
-            first = NAN; /* from here on is not yet from here on */
-        else if (isnan(first))
-            first = (double)w[0].s.n;
-        if (seen++ == 0) {
-            smallest = (double)w[0].s.n;
-            smallest_ratio = ratio;
-            if (!evidence_bandwidth(e, "triad", pair[0]->placement, &bandwidth, f)) return;
+        if (ratio > worst) {
+            worst = ratio;
+            worst_n = n;
         }
+        if (ratio > waits)
+            first = NAN; /* the turn lies beyond */
+        else if (isnan(first))
+            first = n;
+        if (seen++ > 0) continue;
+        smallest = n;
+        if (!evidence_bandwidth(e, "triad", pair[0]->placement, &bandwidth, f)) return;
     }
     if (seen < SIDES / 2) {
         claim_untested(f,
@@ -70,21 +74,21 @@ void judge_turn(const struct evidence *e, struct finding *f) {
     claim_model(f,
                 "intensity passes the accelerator intensity %.4g / %.3g = %.3g at n = %.0f; "
                 "measured: from this n on a product from memory takes at most %.0f x one from the "
-                "cache (n = %.0f: %.2f x)",
-                peak, bandwidth, kink, f->predicted, waits, smallest, smallest_ratio);
+                "cache; at most it took %.2f x, at n = %.0f",
+                peak, bandwidth, kink, f->predicted, waits, worst, worst_n);
     claim_within(f, f->predicted / 4, f->predicted * 4);
-    if (isnan(first)) {
+    if (f->verdict == CLAIM_HOLDS) return;
+    if (isnan(first))
         claim_why(f, "the largest n measured still takes %.2f x as long from memory", ratio);
-    } else if (first == smallest && f->predicted > 4 * smallest) {
+    else if (first == smallest && f->predicted > first)
         claim_why(f, "small products wait for something other than memory: their start, and parts "
                      "of the machine that they leave idle");
-    } else if (f->verdict == CLAIM_FAILS) {
-        claim_why(f, f->measured > f->predicted
-                         ? "small matrices do not stream: their lines come one latency at a time, "
-                           "slower than the bandwidth of the model"
-                         : "this implementation is slower than the arithmetic of the model, which "
-                           "leaves memory more time");
-    }
+    else if (first > f->predicted)
+        claim_why(f, "small matrices do not stream: their lines come one latency at a time, slower "
+                     "than the bandwidth of the model");
+    else
+        claim_why(f, "this implementation is slower than the arithmetic of the model, which leaves "
+                     "memory more time");
 }
 
 /* ---- intensity bounds MFU ---- */
