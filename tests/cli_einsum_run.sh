@@ -37,7 +37,7 @@ refused "cannot run: 'd' is in operand 2 alone" "${einsum[@]}" 'a b, b d -> a' a
 refused "cannot run: a product of 3 operands" "${einsum[@]}" 'a, b, c -> a b c' a=2 b=3 c=4 "${on[@]}"
 refused "cannot run: the catalogue has no minimum" "${einsum[@]}" --reduce min 'a ->' a=9 "${on[@]}"
 refused "nvfp4" "${einsum[@]}" 'i, i ->' i=4096 --dtype nvfp4 "${on[@]}"
-refused "no implementation of matmul in tf32" "${einsum[@]}" 'm k, k n -> m n' m=32 k=48 n=16 --dtype tf32 "${on[@]}"
+refused "cannot run matmul in tf32: no implementation" "${einsum[@]}" 'm k, k n -> m n' m=32 k=48 n=16 --dtype tf32 "${on[@]}"
 refused "'abacus'" "${einsum[@]}" 'i, i ->' i=4096 --run --device abacus
 refused "where to --run" "${einsum[@]}" 'i, i ->' i=4096 --device cpu
 finish

@@ -266,9 +266,12 @@ int einsum_run(struct answer *a, const struct einsum *e, enum dtype t, const cha
             const struct op *op = &ops[l.step[i].op];
             const char *none =
                 tables_refuse_dtype(d.kernels, d.vendors->kernels, op, l.step[i].dtype);
-            status = complain(
-                why, "einsum: cannot run: no implementation of %s in %s takes this shape%s%s",
-                op->name, dtypes[l.step[i].dtype].name, none ? ": " : "", none ? none : "");
+            status = none ? complain(why, "einsum: cannot run %s in %s: %s", op->name,
+                                     dtypes[l.step[i].dtype].name, none)
+                          : complain(why,
+                                     "einsum: cannot run: no implementation of %s in %s takes "
+                                     "this shape",
+                                     op->name, dtypes[l.step[i].dtype].name);
             goto done;
         }
         snprintf(name, sizeof name, "call_%d", i + 1);
