@@ -48,6 +48,8 @@ extern const char
 
 struct finding {
     enum claim_verdict verdict;
+    const struct row
+        *interrupted; /* one that it rests on, every sample of which was disturbed; NULL */
     double predicted, measured; /* NaN: none */
     char model[CLAIM_TEXT];     /* where the prediction comes from, figures put in; may be empty */
     char why[CLAIM_TEXT];       /* of the verdict; empty where the figures say it all */
@@ -66,7 +68,7 @@ extern const struct claim claims[];
 extern const int claim_count;
 int claim_find(const char *id); /* -1: there is none */
 
-/* The verdict of every claim from its figures alone; for claims[].judge see the table. */
+/* Judges. Times of which every sample was interrupted are too long, and do not refute a claim: it is then untested. */
 void claim_judge(const struct claim *c, const struct evidence *e, struct finding *f);
 
 /* ---- evidence ---- */
