@@ -79,7 +79,7 @@ void want(struct evidence *e, struct want w);
 void want_bandwidth(struct evidence *e);
 void want_arithmetic(struct evidence *e, enum dtype t);
 /* The trials of one round for what is wanted and not settled yet. A problem is settled when the fastest samples of two
- * rounds agree within 10 %. What no row of the device accepts is left out. */
+ * rounds agree within 5 %. What no row of the device accepts is left out. */
 void evidence_plan(const struct evidence *e, const struct device *d, int round, struct plan *out);
 
 /* Takes a row over at its fastest sample: what others do on the machine meanwhile only ever adds time, and a median of it

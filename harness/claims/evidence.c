@@ -157,7 +157,7 @@ static double spread(const struct evidence *e, const struct want *w) {
     return least;
 }
 
-static const double settled = 1.1, comparable = 1.3;
+static const double settled = 1.05, comparable = 1.3;
 
 void evidence_plan(const struct evidence *e, const struct device *d, int round, struct plan *out) {
     *out = (struct plan){0};
