@@ -19,7 +19,7 @@ struct change {
     double slower;                       /* times */
     const char *status, *placement;      /* NULL: "ok", "" */
     double counted_flops, counted_bytes; /* times the model's; 0: not counted */
-    bool absent;
+    bool absent, interrupted;
 };
 
 static struct change none;
@@ -61,6 +61,8 @@ static void add_row(const struct want *w, int round, const struct change *c) {
     r.min_s = fmax(fmax(moving, computing), 1e-9);
     if (concerns(c, &r)) {
         if (c->absent) return;
+        r.samples = 9;
+        r.disturbed = c->interrupted ? 9 : 8;
         if (c->slower > 0) r.min_s *= c->slower;
         if (c->status) {
             row_set_text(r.status, c->status);
@@ -211,6 +213,12 @@ static void what_cannot_be_tested(void) {
     expect("dot", false, (struct change){.op = "dot", .round = 1, .slower = 1.2}, CLAIM_HOLDS, "");
     expect("dot", false, (struct change){.op = "dot", .round = 1, .absent = true}, CLAIM_UNTESTED,
            "nothing was seen twice");
+    expect("dot", false, (struct change){.op = "dot", .slower = 9, .interrupted = true},
+           CLAIM_UNTESTED, "every sample of dot, n = 4194304, was interrupted");
+    expect("dot", false, (struct change){.op = "dot", .interrupted = true}, CLAIM_HOLDS, "");
+    expect("matmul-turn", false,
+           (struct change){.cache = "cold", .op = "matmul", .slower = 40, .interrupted = true},
+           CLAIM_UNTESTED, "every sample of matmul");
     expect("dot", false, (struct change){.op = "dot", .placement = "shared"}, CLAIM_UNTESTED,
            "on one core");
     expect("dot", false, (struct change){.op = "dot", .placement = "near"}, CLAIM_UNTESTED,

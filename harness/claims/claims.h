@@ -48,6 +48,8 @@ extern const char
 
 struct finding {
     enum claim_verdict verdict;
+    const struct row
+        *interrupted; /* one that it rests on, every sample of which was disturbed; NULL */
     double predicted, measured; /* NaN: none */
     char model[CLAIM_TEXT];     /* where the prediction comes from, figures put in; may be empty */
     char why[CLAIM_TEXT];       /* of the verdict; empty where the figures say it all */
@@ -66,7 +68,7 @@ extern const struct claim claims[];
 extern const int claim_count;
 int claim_find(const char *id); /* -1: there is none */
 
-/* The verdict of every claim from its figures alone; for claims[].judge see the table. */
+/* Judges. Times of which every sample was interrupted are too long, and do not refute a claim: it is then untested. */
 void claim_judge(const struct claim *c, const struct evidence *e, struct finding *f);
 
 /* ---- evidence ---- */
@@ -77,7 +79,7 @@ void want(struct evidence *e, struct want w);
 void want_bandwidth(struct evidence *e);
 void want_arithmetic(struct evidence *e, enum dtype t);
 /* The trials of one round for what is wanted and not settled yet. A problem is settled when the fastest samples of two
- * rounds agree within 10 %. What no row of the device accepts is left out. */
+ * rounds agree within 5 %. What no row of the device accepts is left out. */
 void evidence_plan(const struct evidence *e, const struct device *d, int round, struct plan *out);
 
 /* Takes a row over at its fastest sample: what others do on the machine meanwhile only ever adds time, and a median of it

@@ -157,7 +157,7 @@ static double spread(const struct evidence *e, const struct want *w) {
     return least;
 }
 
-static const double settled = 1.1, comparable = 1.3;
+static const double settled = 1.05, comparable = 1.3;
 
 void evidence_plan(const struct evidence *e, const struct device *d, int round, struct plan *out) {
     *out = (struct plan){0};
@@ -190,7 +190,12 @@ bool evidence_rows(const struct evidence *e, const struct want *w, int n, const 
         while (found < n && (out[found] = fastest(e, &w[found], placements[p], 0)) != NULL)
             most = fmax(most, spread_at(e, &w[found++], placements[p]));
         if (found < n) continue;
-        if (most <= comparable) return true;
+        if (most <= comparable) {
+            for (int i = 0; i < n; i++)
+                if (out[i]->samples > 0 && out[i]->disturbed >= out[i]->samples)
+                    f->interrupted = out[i];
+            return true;
+        }
         worst = worst > 0 ? fmin(worst, most) : most;
     }
     for (int i = 0; i < n && worst == 0; i++) {

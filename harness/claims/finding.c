@@ -37,4 +37,9 @@ void claim_within(struct finding *f, double low, double high) {
 void claim_judge(const struct claim *c, const struct evidence *e, struct finding *f) {
     *f = (struct finding){.verdict = CLAIM_UNTESTED, .predicted = NAN, .measured = NAN};
     c->judge(e, f);
+    if (f->verdict != CLAIM_FAILS || !f->interrupted) return;
+    const double measured = f->measured;
+    claim_untested(f, "the machine is busy: every sample of %s, n = %lld, was interrupted",
+                   f->interrupted->op, (long long)f->interrupted->n);
+    f->measured = measured;
 }

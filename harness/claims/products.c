@@ -39,7 +39,7 @@ static double turning_n(enum dtype t, double kink) {
 
 void judge_turn(const struct evidence *e, struct finding *f) {
     const struct row *pair[2] = {NULL, NULL};
-    struct finding missing;
+    struct finding missing = {.interrupted = NULL};
     double bandwidth = NAN, peak, first = NAN, smallest = NAN, ratio = NAN;
     double worst = 0, worst_n = NAN;
     int seen = 0;
@@ -48,6 +48,7 @@ void judge_turn(const struct evidence *e, struct finding *f) {
         const struct want w[] = {want_side(e, i, true), want_side(e, i, false)};
         const double n = (double)w[0].s.n;
         if (!evidence_rows(e, w, 2, pair, &missing)) continue;
+        f->interrupted = missing.interrupted;
         ratio = pair[0]->time_s / pair[1]->time_s;
         if (ratio > worst) {
             worst = ratio;
