@@ -55,7 +55,8 @@ static void open_vendors(const struct vendor_set *set, const struct cpu_facts *f
 int worker_open(struct device *d) {
     static struct cpu_facts facts;
     os_cpu_facts(&facts);
-    open_vendors(d->vendors, &facts); /* before this thread is pinned: libraries count the CPUs of its mask */
+    open_vendors(d->vendors,
+                 &facts); /* before this thread is pinned: libraries count the CPUs of its mask */
     return d->open(d);
 }
 

@@ -1,6 +1,6 @@
 # cli_emulated.sh - the command line on an emulated GPU, from the list of devices to the result files: what a GPU gets,
 # without its speed.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2054,SC2317
 # shellcheck source-path=SCRIPTDIR source=cli.sh
 . "${SOURCE:?}/tests/cli.sh"
 roofline=${ROOFLINE:?}
@@ -70,5 +70,5 @@ pass_if "gpu_check: status $status: $(tail -n 3 out)" [ "$status" -eq 0 ]
 pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./bench.csv
 run env ROOFLINE=/nonexistent "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" check
 pass_if "gpu_check without its program: status $status" [ "$status" -eq 1 ]
-refused "unknown option or part 'chek'" "${SOURCE:?}/scripts/gpu_check.sh" chek
+refused "unknown option or part 'bnch'" "${SOURCE:?}/scripts/gpu_check.sh" bnch
 finish

@@ -1,6 +1,6 @@
 # cli_emulated_faults.sh - a GPU that fails in each way it can: the row says so, the run goes on, nothing is charged to the
 # next row. On emulated devices, which fail by ROOFLINE_EMULATE_FAULT; ROOFLINE is the program that has them.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2317
 # shellcheck source-path=SCRIPTDIR source=cli.sh
 . "${SOURCE:?}/tests/cli.sh"
 roofline=${ROOFLINE:?}

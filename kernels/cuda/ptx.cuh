@@ -245,9 +245,9 @@ template <bool STREAMING> DEV void load32(uint32_t (&r)[8], const void *p) {
 }
 /* for elements of 64 bits, which would have to be put together otherwise */
 template <bool STREAMING> DEV void load32(uint64_t (&r)[4], const void *p) {
-#define GPU_LOAD32_B64(ptx)                                         \
-    GPU_ACCESS32(ptx " {%0,%1,%2,%3}, [%4];"                        \
-                 : "=l"(r[0]), "=l"(r[1]), "=l"(r[2]), "=l"(r[3])   \
+#define GPU_LOAD32_B64(ptx)                                       \
+    GPU_ACCESS32(ptx " {%0,%1,%2,%3}, [%4];"                      \
+                 : "=l"(r[0]), "=l"(r[1]), "=l"(r[2]), "=l"(r[3]) \
                  : "l"(p))
     if constexpr (STREAMING)
         GPU_LOAD32_B64("ld.global.cs.v4.b64");
@@ -255,9 +255,9 @@ template <bool STREAMING> DEV void load32(uint64_t (&r)[4], const void *p) {
         GPU_LOAD32_B64("ld.global.v4.b64");
 }
 template <bool STREAMING> DEV void store32(void *p, const uint32_t (&r)[8]) {
-#define GPU_STORE32(ptx)                                                                        \
-    GPU_ACCESS32(ptx " [%8], {%0,%1,%2,%3,%4,%5,%6,%7};" ::"r"(r[0]), "r"(r[1]), "r"(r[2]),     \
-                 "r"(r[3]), "r"(r[4]), "r"(r[5]), "r"(r[6]), "r"(r[7]), "l"(p)                  \
+#define GPU_STORE32(ptx)                                                                    \
+    GPU_ACCESS32(ptx " [%8], {%0,%1,%2,%3,%4,%5,%6,%7};" ::"r"(r[0]), "r"(r[1]), "r"(r[2]), \
+                 "r"(r[3]), "r"(r[4]), "r"(r[5]), "r"(r[6]), "r"(r[7]), "l"(p)              \
                  : "memory")
     if constexpr (STREAMING)
         GPU_STORE32("st.global.cs.v8.b32");

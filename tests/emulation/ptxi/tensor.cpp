@@ -70,8 +70,8 @@ void matrix_multiply(machine &m, const instruction &i) {
     const int width = is_double ? 8 : 4;
     const int size = a == type::tf32 ? 4 : bytes_of(a);
     const mma_shape s = {i.M, i.K, width / size, a, b, is_double};
-    const int na = s.M * s.K / 32 / s.each, nb = 8 * s.K / 32 / s.each, nd = s.M / 4,
-              nd_registers = is_half ? nd / 2 : nd;
+    const int na = s.M * s.K / 32 / s.each, nb = 8 * s.K / 32 / s.each, d_count = s.M / 4,
+              nd_registers = is_half ? d_count / 2 : d_count;
     if (!i.has(m_row) || !i.has(m_col) || i.N != 8 || (s.M != 16 && !(s.M == 8 && is_double)))
         refuse(i, "this shape of mma is not emulated");
     const bool types_fit = is_double ? b == type::f64 && c == type::f64 && d == type::f64
@@ -85,7 +85,7 @@ void matrix_multiply(machine &m, const instruction &i) {
     mma_io io = {};
     for (int j = 0; j < na; j++) io.a[j] = item(m, i.o[1], j, reg);
     for (int j = 0; j < nb; j++) io.b[j] = item(m, i.o[2], j, reg);
-    for (int j = 0; j < nd; j++)
+    for (int j = 0; j < d_count; j++)
         io.c[j] = is_half ? element_of(item(m, i.o[3], j / 2, reg), d, j % 2)
                           : float_of(item(m, i.o[3], j, reg), d);
     simt::warp_collective(~0u, "mma", &io, multiply, &s);

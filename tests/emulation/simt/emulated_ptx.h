@@ -10,101 +10,86 @@
 #define SMEM_ALIGNED(al, T, name, dims)                                                    \
     using simt_t_##name = T dims;                                                          \
     static const int simt_k_##name = ::simt::shared_key(#name, sizeof(simt_t_##name), al); \
-    simt_t_##name& name = *static_cast<simt_t_##name*>(::simt::shared_static(simt_k_##name))
-#define SMEM(T, name, dims) SMEM_ALIGNED(alignof(T), T, name, dims)
-#define DYN_SMEM(al, T, name) T* name = static_cast<T*>(::simt::shared_dynamic(al))
+    simt_t_##name &name = *static_cast<simt_t_##name *>(::simt::shared_static(simt_k_##name))
+#define SMEM(T, name, dims)   SMEM_ALIGNED(alignof(T), T, name, dims)
+#define DYN_SMEM(al, T, name) T *name = static_cast<T *>(::simt::shared_dynamic(al))
 
 namespace gpu {
 using simt::smem_u32;
 
 // ---- cp.async (sm_80+) ----------------------------------------------------------------
-DEV void cp_async16(void* smem, const void* gmem,
-                    int src_bytes = 16) {  // src_bytes < 16: zero fill
+DEV void cp_async16(void *smem, const void *gmem,
+                    int src_bytes = 16) { // src_bytes < 16: zero fill
     simt::cp_async(smem, gmem, 16, src_bytes);
 }
-DEV void cp_async_commit() {
-    simt::cp_async_commit();
-}
-template <int KEEP>
-DEV void cp_async_wait() {
-    simt::cp_async_wait(KEEP);
-}
+DEV void cp_async_commit() { simt::cp_async_commit(); }
+template <int KEEP> DEV void cp_async_wait() { simt::cp_async_wait(KEEP); }
 // ---- ldmatrix (sm_75+) ------------------------------------------------------------------
 struct LdmIO {
-    const char* row;
+    const char *row;
     uint32_t r[4];
 };
-template <int X, bool TRANS>
-inline void ldm_emu(uint32_t* r, const void* row) {
-    LdmIO io{static_cast<const char*>(row), {}};
+template <int X, bool TRANS> inline void ldm_emu(uint32_t *r, const void *row) {
+    LdmIO io{static_cast<const char *>(row), {}};
     if (simt::cur->lane < 8u * X) simt::note_read(row, 16);
     simt::warp_collective(
         ~0u, "ldmatrix", &io,
-        [](void* const* in, uint32_t, const void*) {
+        [](void *const *in, uint32_t, const void *) {
             for (int j = 0; j < X; j++)
                 for (int l = 0; l < 32; l++) {
                     uint16_t h[2];
                     for (int e = 0; e < 2; e++) {
                         int row = TRANS ? 2 * (l % 4) + e : l / 4,
                             col = TRANS ? l / 4 : 2 * (l % 4) + e;
-                        const char* p = static_cast<LdmIO*>(in[8 * j + row])->row;
+                        const char *p = static_cast<LdmIO *>(in[8 * j + row])->row;
                         if (reinterpret_cast<uintptr_t>(p) % 16)
                             simt::fail("ldmatrix: row address misaligned");
                         if (!simt::is_shared(p))
                             simt::fail("ldmatrix: row address is not shared memory");
                         memcpy(&h[e], p + 2 * col, 2);
                     }
-                    static_cast<LdmIO*>(in[l])->r[j] = h[0] | uint32_t(h[1]) << 16;
+                    static_cast<LdmIO *>(in[l])->r[j] = h[0] | uint32_t(h[1]) << 16;
                 }
         },
         nullptr);
     for (int j = 0; j < X; j++) r[j] = io.r[j];
 }
-DEV void ldmatrix_x4(uint32_t (&r)[4], const void* row) {
-    ldm_emu<4, false>(r, row);
-}
-DEV void ldmatrix_x4_trans(uint32_t (&r)[4], const void* row) {
-    ldm_emu<4, true>(r, row);
-}
+DEV void ldmatrix_x4(uint32_t (&r)[4], const void *row) { ldm_emu<4, false>(r, row); }
+DEV void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row) { ldm_emu<4, true>(r, row); }
 // ---- mma.sync -----------------------------------------------------------------------------
-inline float bf_f(uint32_t w, int i) {
-    return __uint_as_float(i ? w & 0xffff0000u : w << 16);
-}
+inline float bf_f(uint32_t w, int i) { return __uint_as_float(i ? w & 0xffff0000u : w << 16); }
 inline float hf_f(uint32_t w, int i) {
     __half_raw h;
     h.x = uint16_t(w >> 16 * i);
     return __half2float(__half(h));
 }
-template <__nv_fp8_interpretation_t F>
-inline float f8_f(uint32_t w, int i) {
-    static const auto* tab = [] {
-        auto* t = new float[256];
+template <__nv_fp8_interpretation_t F> inline float f8_f(uint32_t w, int i) {
+    static const auto *tab = [] {
+        auto *t = new float[256];
         for (int i = 0; i < 256; i++)
             t[i] = __half2float(__half(__nv_cvt_fp8_to_halfraw((__nv_fp8_storage_t)i, F)));
         return t;
     }();
     return tab[w >> 8 * i & 255];
 }
-inline float tf_f(uint32_t w, int) {
-    return __uint_as_float(w & 0xffffe000u);
-}
+inline float tf_f(uint32_t w, int) { return __uint_as_float(w & 0xffffe000u); }
 struct MmaIO {
     const uint32_t *a, *b;
-    float* d;
-    const float* c;
+    float *d;
+    const float *c;
 };
 // m16n8, EPR elements per 32-bit register, K = 4*EPR*RB where RB = registers of B per thread
 template <int EPR, int RB, float (*CVT)(uint32_t, int)>
-inline void mma16x8_emu(float* d, const uint32_t* a, const uint32_t* b, const float* c,
-                        const char* op) {
+inline void mma16x8_emu(float *d, const uint32_t *a, const uint32_t *b, const float *c,
+                        const char *op) {
     MmaIO io{a, b, d, c};
     simt::warp_collective(
         ~0u, op, &io,
-        [](void* const* in, uint32_t, const void*) {
+        [](void *const *in, uint32_t, const void *) {
             constexpr int K = 4 * EPR * RB;
             float A[16][K], B[K][8], D[16][8] = {};
             for (int l = 0; l < 32; l++) {
-                auto* x = static_cast<MmaIO*>(in[l]);
+                auto *x = static_cast<MmaIO *>(in[l]);
                 int g = l / 4, t = l % 4;
                 for (int rb = 0; rb < RB; rb++)
                     for (int e = 0; e < EPR; e++) {
@@ -120,7 +105,7 @@ inline void mma16x8_emu(float* d, const uint32_t* a, const uint32_t* b, const fl
                     for (int n = 0; n < 8; n++) D[m][n] += av * B[k][n];
                 }
             for (int l = 0; l < 32; l++) {
-                auto* x = static_cast<MmaIO*>(in[l]);
+                auto *x = static_cast<MmaIO *>(in[l]);
                 int g = l / 4, t = l % 4;
                 for (int i = 0; i < 4; i++) x->d[i] = x->c[i] + D[g + (i / 2) * 8][2 * t + i % 2];
             }
@@ -137,13 +122,13 @@ DEV void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t 
     mma16x8_emu<1, 2, tf_f>(d, a, b, d, "mma.m16n8k8.tf32");
 }
 DEV void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4],
-                           const uint32_t (&b)[2]) {  // sm_89+
+                           const uint32_t (&b)[2]) { // sm_89+
     simt::need_cc(89, "mma.m16n8k32.e4m3");
-    mma16x8_emu<4, 2, f8_f<__NV_E4M3> >(d, a, b, d, "mma.m16n8k32.e4m3");
+    mma16x8_emu<4, 2, f8_f<__NV_E4M3>>(d, a, b, d, "mma.m16n8k32.e4m3");
 }
 DEV void mma_m16n8k32_e5m2(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     simt::need_cc(89, "mma.m16n8k32.e5m2");
-    mma16x8_emu<4, 2, f8_f<__NV_E5M2> >(d, a, b, d, "mma.m16n8k32.e5m2");
+    mma16x8_emu<4, 2, f8_f<__NV_E5M2>>(d, a, b, d, "mma.m16n8k32.e5m2");
 }
 DEV void mma_m8n8k4_f64(double (&d)[2], double a, double b) {
     struct IO {
@@ -151,38 +136,39 @@ DEV void mma_m8n8k4_f64(double (&d)[2], double a, double b) {
     } io{a, b, d};
     simt::warp_collective(
         ~0u, "mma.m8n8k4.f64", &io,
-        [](void* const* in, uint32_t, const void*) {
+        [](void *const *in, uint32_t, const void *) {
             double A[8][4], B[4][8];
             for (int l = 0; l < 32; l++) {
-                A[l / 4][l % 4] = ((IO*)in[l])->a;
-                B[l % 4][l / 4] = ((IO*)in[l])->b;
+                A[l / 4][l % 4] = ((IO *)in[l])->a;
+                B[l % 4][l / 4] = ((IO *)in[l])->b;
             }
             for (int l = 0; l < 32; l++)
                 for (int i = 0; i < 2; i++) {
-                    double& o = ((IO*)in[l])->d[i];
+                    double &o = ((IO *)in[l])->d[i];
                     for (int k = 0; k < 4; k++) o = fma(A[l / 4][k], B[k][2 * (l % 4) + i], o);
                 }
         },
         nullptr);
 }
 // A: a[i] is row g + 8 (i % 2), column t + 4 (i / 2); B: b[i] is row t + 4 i, column g; D as in fp32.
-DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {  // sm_90+
+DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) { // sm_90+
     struct IO {
         const double *a, *b;
-        double* d;
+        double *d;
     } io{a, b, d};
     simt::warp_collective(
         ~0u, "mma.m16n8k16.f64", &io,
-        [](void* const* in, uint32_t, const void*) {
+        [](void *const *in, uint32_t, const void *) {
             double A[16][16], B[16][8];
             for (int l = 0; l < 32; l++) {
                 const int g = l / 4, t = l % 4;
-                for (int i = 0; i < 8; i++) A[g + 8 * (i % 2)][t + 4 * (i / 2)] = ((IO*)in[l])->a[i];
-                for (int i = 0; i < 4; i++) B[t + 4 * i][g] = ((IO*)in[l])->b[i];
+                for (int i = 0; i < 8; i++)
+                    A[g + 8 * (i % 2)][t + 4 * (i / 2)] = ((IO *)in[l])->a[i];
+                for (int i = 0; i < 4; i++) B[t + 4 * i][g] = ((IO *)in[l])->b[i];
             }
             for (int l = 0; l < 32; l++)
                 for (int i = 0; i < 4; i++) {
-                    double& o = ((IO*)in[l])->d[i];
+                    double &o = ((IO *)in[l])->d[i];
                     for (int k = 0; k < 16; k++)
                         o = fma(A[l / 4 + 8 * (i / 2)][k], B[k][2 * (l % 4) + i % 2], o);
                 }
@@ -190,73 +176,47 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b
         nullptr);
 }
 DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
-                         const double (&b)[2]) {  // sm_90+; rows 0-7 and 8-15 of the result
+                         const double (&b)[2]) { // sm_90+; rows 0-7 and 8-15 of the result
     mma_m8n8k4_f64(top, a[0], b[0]);
     mma_m8n8k4_f64(bottom, a[1], b[0]);
     mma_m8n8k4_f64(top, a[2], b[1]);
     mma_m8n8k4_f64(bottom, a[3], b[1]);
 }
 // ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
-DEV void mbar_init(uint64_t* bar, uint32_t count) {
-    simt::mbar_init(bar, count);
+DEV void mbar_init(uint64_t *bar, uint32_t count) { simt::mbar_init(bar, count); }
+DEV void mbar_fence_init() { // make inits visible to the async proxy and the cluster
 }
-DEV void mbar_fence_init() {  // make inits visible to the async proxy and the cluster
+DEV void fence_proxy_async() {}
+DEV void mbar_arrive_expect_tx(uint64_t *bar, uint32_t bytes) { simt::mbar_arrive(bar, 1, bytes); }
+DEV void mbar_arrive(uint64_t *bar) { simt::mbar_arrive(bar, 1, 0); }
+DEV void mbar_arrive_cluster(uint64_t *bar,
+                             uint32_t cta) { // arrive on the same barrier of another CTA
+    simt::mbar_arrive(static_cast<uint64_t *>(simt::map_rank(bar, cta)), 1, 0);
 }
-DEV void fence_proxy_async() {
-}
-DEV void mbar_arrive_expect_tx(uint64_t* bar, uint32_t bytes) {
-    simt::mbar_arrive(bar, 1, bytes);
-}
-DEV void mbar_arrive(uint64_t* bar) {
-    simt::mbar_arrive(bar, 1, 0);
-}
-DEV void mbar_arrive_cluster(uint64_t* bar,
-                             uint32_t cta) {  // arrive on the same barrier of another CTA
-    simt::mbar_arrive(static_cast<uint64_t*>(simt::map_rank(bar, cta)), 1, 0);
-}
-DEV void mbar_wait(uint64_t* bar, uint32_t parity) {
-    simt::mbar_wait(bar, parity);
-}
-DEV void tma_load_2d(void* smem, const CUtensorMap* map, uint64_t* bar, int c0, int c1) {
+DEV void mbar_wait(uint64_t *bar, uint32_t parity) { simt::mbar_wait(bar, parity); }
+DEV void tma_load_2d(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1) {
     int c[2] = {c0, c1};
     simt::tma_load(smem, map, bar, c, 2, 0);
 }
-DEV void tma_load_2d_multicast(void* smem, const CUtensorMap* map, uint64_t* bar, int c0, int c1,
+DEV void tma_load_2d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1,
                                uint16_t mask) {
     int c[2] = {c0, c1};
     simt::tma_load(smem, map, bar, c, 2, mask);
 }
-DEV uint32_t cluster_rank() {
-    return simt::cluster_rank();
-}
-DEV void cluster_sync() {
-    simt::cluster_barrier(true, true);
-}
-template <int R>
-DEV void setmaxnreg_inc() {
-    simt::need_cc(90, "setmaxnreg", true);
-}
-template <int R>
-DEV void setmaxnreg_dec() {
-    simt::need_cc(90, "setmaxnreg", true);
-}
+DEV uint32_t cluster_rank() { return simt::cluster_rank(); }
+DEV void cluster_sync() { simt::cluster_barrier(true, true); }
+template <int R> DEV void setmaxnreg_inc() { simt::need_cc(90, "setmaxnreg", true); }
+template <int R> DEV void setmaxnreg_dec() { simt::need_cc(90, "setmaxnreg", true); }
 // ---- wgmma (sm_90a) ---------------------------------------------------------------------------
 // K-major operand, 128-byte swizzle: rows of 128 bytes, 8-row groups 1024 bytes apart (SBO), LBO
 // unused.
-DEV uint64_t wgmma_desc_k128(const void* smem) {
+DEV uint64_t wgmma_desc_k128(const void *smem) {
     return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(1) << 16 |
            uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
-DEV void wgmma_fence() {
-    simt::wgmma_fence();
-}
-DEV void wgmma_commit() {
-    simt::wgmma_commit();
-}
-template <int KEEP>
-DEV void wgmma_wait() {
-    simt::wgmma_wait(KEEP);
-}
+DEV void wgmma_fence() { simt::wgmma_fence(); }
+DEV void wgmma_commit() { simt::wgmma_commit(); }
+template <int KEEP> DEV void wgmma_wait() { simt::wgmma_wait(KEEP); }
 DEV void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t da, uint64_t db, int scale_d) {
     float *at[32];
     for (int i = 0; i < 32; i++) at[i] = &d[i];
@@ -275,23 +235,19 @@ inline bool has_access32() {
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     return major >= 10;
 }
-template <bool STREAMING>
-DEV void load32(uint32_t (&r)[8], const void* p) {
+template <bool STREAMING> DEV void load32(uint32_t (&r)[8], const void *p) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte load at %p", p);
     memcpy(r, p, 32);
 }
-template <bool STREAMING>
-DEV void load32(uint64_t (&r)[4], const void* p) {
+template <bool STREAMING> DEV void load32(uint64_t (&r)[4], const void *p) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte load at %p", p);
     memcpy(r, p, 32);
 }
-template <bool STREAMING>
-DEV void store32(void* p, const uint32_t (&r)[8]) {
+template <bool STREAMING> DEV void store32(void *p, const uint32_t (&r)[8]) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
     memcpy(p, r, 32);
 }
-template <bool STREAMING>
-DEV void store32(void* p, const uint64_t (&r)[4]) {
+template <bool STREAMING> DEV void store32(void *p, const uint64_t (&r)[4]) {
     if (reinterpret_cast<uintptr_t>(p) % 32) simt::fail("misaligned 32-byte store at %p", p);
     memcpy(p, r, 32);
 }
@@ -305,5 +261,5 @@ inline uint64_t clock_ns() {
     return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
 }
 inline uint64_t clock_cycles() { return clock_ns(); }
-}  // namespace gpu
+} // namespace gpu
 #endif

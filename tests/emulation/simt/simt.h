@@ -30,9 +30,9 @@
 
 // ---- built-in variables -----------------------------------------------------------
 #define threadIdx (::simt::cur->tid)
-#define blockIdx (::simt::cur->bid)
-#define blockDim (::simt::cur->bdim)
-#define gridDim (::simt::cur->gdim)
+#define blockIdx  (::simt::cur->bid)
+#define blockDim  (::simt::cur->bdim)
+#define gridDim   (::simt::cur->gdim)
 constexpr int warpSize = 32;
 
 // ---- barriers and fences ------------------------------------------------------------
@@ -81,9 +81,7 @@ template <class T> SIMT_NOTSAN T shuffle(uint32_t mask, T value, int from, const
     return io.result;
 }
 
-template <class T> struct reduce_io {
-    T value, result;
-};
+template <class T> struct reduce_io { T value, result; };
 /* All lanes get step(... step(first, lane 0) ..., lane 31) of those in mask. */
 template <class T, T (*STEP)(T sum, T value, int lane)>
 SIMT_NOTSAN T reduce(uint32_t mask, T first, T value, const char *op) {
@@ -216,38 +214,31 @@ inline unsigned atomicDec(unsigned *p, unsigned most) {
 }
 
 // ---- memory and math intrinsics -----------------------------------------------------
-template <class T>
-inline T __ldg(const T* p) {
+template <class T> inline T __ldg(const T *p) {
     simt_check_aligned(p);
     return *p;
 }
-template <class T>
-inline T __ldcg(const T* p) {
+template <class T> inline T __ldcg(const T *p) {
     simt_check_aligned(p);
     return *p;
 }
-template <class T>
-inline T __ldcs(const T* p) {
+template <class T> inline T __ldcs(const T *p) {
     simt_check_aligned(p);
     return *p;
 }
-template <class T>
-inline T __ldca(const T* p) {
+template <class T> inline T __ldca(const T *p) {
     simt_check_aligned(p);
     return *p;
 }
-template <class T>
-inline void __stcs(T* p, T v) {
+template <class T> inline void __stcs(T *p, T v) {
     simt_check_aligned(p);
     *p = v;
 }
-template <class T>
-inline void __stcg(T* p, T v) {
+template <class T> inline void __stcg(T *p, T v) {
     simt_check_aligned(p);
     *p = v;
 }
-template <class T>
-inline void __stwt(T* p, T v) {
+template <class T> inline void __stwt(T *p, T v) {
     simt_check_aligned(p);
     *p = v;
 }
@@ -273,18 +264,10 @@ inline unsigned __float_as_uint(float f) {
     memcpy(&i, &f, 4);
     return i;
 }
-inline int __popc(unsigned x) {
-    return __builtin_popcount(x);
-}
-inline int __popcll(unsigned long long x) {
-    return __builtin_popcountll(x);
-}
-inline int __clz(int x) {
-    return x ? __builtin_clz(x) : 32;
-}
-inline int __ffs(int x) {
-    return __builtin_ffs(x);
-}
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
+inline int __ffs(int x) { return __builtin_ffs(x); }
 inline unsigned __brev(unsigned x) {
     unsigned r = 0;
     for (int i = 0; i < 32; i++) r |= (x >> i & 1) << (31 - i);
@@ -300,45 +283,19 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
     }
     return r;
 }
-inline float __expf(float x) {
-    return expf(x);
-}
-inline float __logf(float x) {
-    return logf(x);
-}
-inline float __sinf(float x) {
-    return sinf(x);
-}
-inline float __cosf(float x) {
-    return cosf(x);
-}
-inline float __fdividef(float a, float b) {
-    return a / b;
-}
-inline float rsqrtf(float x) {
-    return float(1.0 / std::sqrt((double)x));
-}
-inline float __frsqrt_rn(float x) {
-    return rsqrtf(x);
-}
-inline float __frcp_rn(float x) {
-    return 1.0f / x;
-}
-inline float __fsqrt_rn(float x) {
-    return sqrtf(x);
-}
-inline float __fadd_rn(float a, float b) {
-    return a + b;
-}
-inline float __fmul_rn(float a, float b) {
-    return a * b;
-}
-inline float __fmaf_rn(float a, float b, float c) {
-    return fmaf(a, b, c);
-}
-inline float __saturatef(float x) {
-    return x < 0 ? 0 : x > 1 ? 1 : x == x ? x : 0;
-}
+inline float __expf(float x) { return expf(x); }
+inline float __logf(float x) { return logf(x); }
+inline float __sinf(float x) { return sinf(x); }
+inline float __cosf(float x) { return cosf(x); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float rsqrtf(float x) { return float(1.0 / std::sqrt((double)x)); }
+inline float __frsqrt_rn(float x) { return rsqrtf(x); }
+inline float __frcp_rn(float x) { return 1.0f / x; }
+inline float __fsqrt_rn(float x) { return sqrtf(x); }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline float __saturatef(float x) { return x < 0 ? 0 : x > 1 ? 1 : x == x ? x : 0; }
 // the h* FMAs are device-only in NVIDIA's headers
 inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
     return __double2bfloat16(std::fma((double)__bfloat162float(a), (double)__bfloat162float(b),
