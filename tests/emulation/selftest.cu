@@ -15,6 +15,12 @@
 #else
 #define HAS_SM90 0
 #endif
+/* ptxas advises against multicast on sm_120, which our builds take for an error. */
+#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
+#define HAS_MULTICAST 1
+#else
+#define HAS_MULTICAST 0
+#endif
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define HAS_SM90A 1
 #else
@@ -179,7 +185,7 @@ __global__ void tma_kernel(const __grid_constant__ CUtensorMap map, uint16_t *ou
 /* ---- clusters of two: each block loads half of the box for both, and arrives on both blocks' second barrier ---- */
 
 __global__ void cluster_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out, int *ranks) {
-#if HAS_SM90
+#if HAS_MULTICAST
     SMEM_ALIGNED(1024, uint16_t, tile, [16 * 64]);
     SMEM(uint64_t, bar, [2]);
     const uint32_t rank = gpu::cluster_rank();
@@ -395,7 +401,7 @@ static bool tile_is_right(const uint16_t *tile, int rows, int first) {
     return ok;
 }
 
-static void test_tma() {
+static void test_tma(int cc) {
     std::vector<uint16_t> in;
     for (int i = 0; i < ROWS * COLS; i++) in.push_back(static_cast<uint16_t>(i + 1));
     const buffer<uint16_t> matrix(in), one(std::vector<uint16_t>(8 * 64, 0xffff)),
@@ -407,6 +413,10 @@ static void test_tma() {
          "tensor map");
     must(gpu_launch(threads(32), tma_kernel, map, one.p), "tma_load_2d");
     report("tma_load_2d", tile_is_right(one.read().data(), 8, 20));
+    if (cc >= 120) {
+        puts("multicast                skip: sm_90 to sm_110");
+        return;
+    }
 
     launch_config c = threads(32);
     c.grid = dim3(2);
@@ -472,7 +482,7 @@ int main(int argc, char **argv) {
     }
     if (cc >= 90) {
         test_mbarrier();
-        test_tma();
+        test_tma(cc);
     } else {
         puts("mbarrier, TMA, clusters  skip: sm_90");
     }
