@@ -2,11 +2,8 @@
  * every pattern of the 8- and 16-bit formats, every length of a part, and floats around every
  * rounding boundary of a 16-bit store. */
 #include LANES_FILE
-#include "../kernels/cpu/isa.h"
 
 #include <stdio.h>
-
-enum { SKIPPED = 77 };
 
 static int failures;
 
@@ -146,11 +143,8 @@ static void check_nvfp4(void) {
         }
 }
 
-int main(void) {
-    if (isa_level() < LANES_ISA) {
-        printf("this CPU has no %s\n", isa_names[LANES_ISA]);
-        return SKIPPED;
-    }
+int lanes_test(void); /* of unit_lanes_main.c */
+int lanes_test(void) {
     check_loads();
     check_stores();
     check_parts();
