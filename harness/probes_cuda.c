@@ -430,12 +430,12 @@ static int probe_launch(struct probing *p) {
         if ((error = elapsed(p, &seconds)) != 0) goto done;
         if (run >= 0) graph_us[run] = 1e6 * seconds / calls;
 
-        const double start = os_now_s();
+        const double start = os_now_s(), trips = calls * 0.1;
         for (int i = 0; i < calls / 10; i++) {
             TRY(probe_empty(count, p->stream));
             TRY(cudaStreamSynchronize(p->stream));
         }
-        if (run >= 0) trip_us[run] = 1e6 * (os_now_s() - start) / (calls / 10);
+        if (run >= 0) trip_us[run] = 1e6 * (os_now_s() - start) / trips;
     }
     TRY(cudaMemcpy(&got, count, sizeof got, cudaMemcpyDeviceToHost));
     if (got == (uint32_t)((p->runs + 1) * (2 * calls + calls / 10))) {

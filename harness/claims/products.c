@@ -133,7 +133,7 @@ void judge_mfu(const struct evidence *e, struct finding *f) {
                 "%.3g of %.4g GFLOP/s, bound %.3g",
                 count, worst->op, (long long)worst->n, worst->ai, worst->gflop_s / peak, peak,
                 worst_bound);
-    claim_within(f, 0, 1.3);
+    claim_within(f, 0, 1.1);
     if (f->verdict == CLAIM_FAILS)
         claim_why(f, "a point above its roof: the ceiling was measured while something else used "
                      "the machine, or a cache served part of the bytes");

@@ -40,7 +40,7 @@ void judge_backward(const struct evidence *e, struct finding *f) {
                 "2 products of 2BD^2 FLOPs against 1: dX = dY W' %.3g ms, dW = X' dY %.3g ms, "
                 "Y = X W %.3g ms",
                 1e3 * r[1]->time_s, 1e3 * r[2]->time_s, 1e3 * r[0]->time_s);
-    claim_within(f, 1.5, 2.7);
+    claim_within(f, 1.6, 2.5);
     if (f->verdict == CLAIM_FAILS)
         claim_why(f,
                   "FLOPs are 2 to 1; products with a transposed operand run at other rates here");
@@ -110,7 +110,7 @@ void judge_6nd(const struct evidence *e, struct finding *f) {
                 "gradient %.0f %%)",
                 p.parameters, LAYERS, tokens, flops, p.product_gflop_s,
                 100 * p.elementwise_s / total);
-    claim_within(f, 0.7 * f->predicted, 1.5 * f->predicted);
+    claim_within(f, 0.75 * f->predicted, 1.35 * f->predicted);
     if (f->verdict == CLAIM_FAILS)
         claim_why(f,
                   "%.2f x the prediction: the layers' products run at another rate than the "

@@ -35,7 +35,7 @@ enum { ALGORITHMS = 8, TRIES = 3 };
 
 /* One of each library in a process, as there is one device. */
 static struct {
-#define POINTER(f) __typeof__(f) *f;
+#define POINTER(f) __typeof__(f) *f; /* NOLINT(bugprone-macro-parentheses): a declarator */
     BLAS_FUNCTIONS(POINTER)
     LT_FUNCTIONS(POINTER)
 #undef POINTER

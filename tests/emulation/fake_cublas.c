@@ -315,8 +315,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
     (void)h, (void)stream;
     if (C != D || lc != ld || (bytes && (uintptr_t)workspace % 256))
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (algorithm->data[0] == 0 && beta && scalar(beta, twice) == 0)
-        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (algorithm->data[0] == 0 && scalar(beta, twice) == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
     const int64_t m = p->opa == CUBLAS_OP_N ? a->rows : a->columns,
                   k = p->opa == CUBLAS_OP_N ? a->columns : a->rows,
                   n = p->opb == CUBLAS_OP_N ? b->columns : b->rows;
