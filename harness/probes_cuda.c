@@ -399,7 +399,7 @@ done:
 /* ---- launches ---- */
 
 static int probe_launch(struct probing *p) {
-    const int calls = p->emulated ? 32 : 1000;
+    const int calls = p->emulated ? 32 : 1000, trips = calls / 10;
     uint32_t *count = NULL, got = 0;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
@@ -430,15 +430,15 @@ static int probe_launch(struct probing *p) {
         if ((error = elapsed(p, &seconds)) != 0) goto done;
         if (run >= 0) graph_us[run] = 1e6 * seconds / calls;
 
-        const double start = os_now_s(), trips = calls * 0.1;
-        for (int i = 0; i < calls / 10; i++) {
+        const double start = os_now_s();
+        for (int i = 0; i < trips; i++) {
             TRY(probe_empty(count, p->stream));
             TRY(cudaStreamSynchronize(p->stream));
         }
-        if (run >= 0) trip_us[run] = 1e6 * (os_now_s() - start) / trips;
+        if (run >= 0) trip_us[run] = 1e6 * (os_now_s() - start) / (double)trips;
     }
     TRY(cudaMemcpy(&got, count, sizeof got, cudaMemcpyDeviceToHost));
-    if (got == (uint32_t)((p->runs + 1) * (2 * calls + calls / 10))) {
+    if (got == (uint32_t)((p->runs + 1) * (2 * calls + trips))) {
         put(p, "launch in a stream", setting, median(stream_us, p->runs), "us", "back to back");
         put(p, "launch in a graph", setting, median(graph_us, p->runs), "us", "back to back");
         put(p, "launch and wait", "1 kernel", median(trip_us, p->runs), "us", "the host's clock");
