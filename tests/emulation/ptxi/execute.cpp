@@ -603,7 +603,7 @@ static void step(machine &m, const instruction &i) {
     case opcode::trap:
         refuse(i, "trap");
     default:
-        refuse(i, "not implemented");
+        refuse(i, "the interpreter does not know this instruction");
     }
 }
 
