@@ -1,7 +1,7 @@
 /* cmd_bench.c - trials -> rows, as a table for people, as CSV for tools, into a run's folder. */
 #define _GNU_SOURCE
 #include "commands.h"
-#include "ceilings.h"
+#include "ceilings_file.h"
 #include "devices.h"
 #include "options.h"
 #include "run.h"
@@ -220,35 +220,6 @@ static int parse(int argc, char **argv, struct options *o) {
     return 0;
 }
 
-/* The ceilings of a peaks file; 0 with none when the file is DIR/peaks.csv and absent. */
-static int read_ceilings(const struct options *o, struct device *d, struct ceilings *out) {
-    struct rows rows;
-    bool torn;
-    int status = 0;
-    char *path = o->peaks     ? strdup(o->peaks)
-                 : o->run.dir ? path_join(o->run.dir, "peaks.csv")
-                              : NULL;
-    if (path && (o->peaks || access(path, F_OK) == 0)) {
-        status = rows_read(path, &rows, &torn);
-        if (status == 0) {
-            rows_keep_device(&rows, d->slug);
-            if (rows.count == 0)
-                fprintf(stderr,
-                        "roofline: '%s' has no rows of this device: the roof columns stay empty\n",
-                        path);
-            status = ceilings_of(&rows, device_last_cache(d, d->max_threads), out);
-            free(rows.row);
-        }
-    } else if (o->run.dir && !o->selection.check) {
-        fprintf(
-            stderr,
-            "roofline: no '%s': the roof columns stay empty ('roofline peaks --out %s' makes it)\n",
-            path, o->run.dir);
-    }
-    free(path);
-    return status;
-}
-
 /* ---- what is printed ---- */
 
 static void print_csv(const struct row *r, void *context) {
@@ -292,7 +263,9 @@ int cmd_bench(int argc, char **argv) {
     int status = STATUS_ERROR;
     if (device_pick(o.device, &device)) return STATUS_ERROR;
     o.selection.vendors = vendors_ask(device.vendors);
-    if (plan_build(&device, &o.selection, &plan) || read_ceilings(&o, &device, &ceilings))
+    const char *peaks_dir = o.selection.check ? NULL : o.run.dir;
+    if (plan_build(&device, &o.selection, &plan) ||
+        ceilings_load(o.peaks, peaks_dir, &device, &ceilings))
         goto done;
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;

@@ -73,6 +73,16 @@ struct device {
     /* Thread t of `copies` calls run reps times on a[t], all at once; *seconds from the common start to the last end. */
     int (*time_copies)(struct device *d, kernel_fn *run, const struct args *a, int copies,
                        int64_t reps, double *seconds, bool *disturbed);
+    /* For work that the caller launches by calling kernels itself: the moment at which all of it so far is done, kept under
+     * a number from 0 on; and the seconds from one such moment to another, which it waits for. 0, or a code. */
+    int (*mark)(struct device *d, int slot);
+    int (*between)(struct device *d, int from, int to, double *seconds);
+    /* Host memory that the device reads while it computes (pinned); NULL when there is none. */
+    void *(*host_alloc)(struct device *d, size_t bytes);
+    void (*host_release)(struct device *d, void *p, size_t bytes);
+    /* In the order of the work launched: src, of host_alloc(), must stay until a later wait. */
+    int (*upload_later)(struct device *d, void *dst, const void *src, size_t bytes);
+    int64_t (*memory_in_use)(struct device *d); /* bytes of it given out, to everybody; -1 unknown */
     struct placement (*placement)(struct device *d);
     struct conditions (*conditions)(struct device *d);
     double (*flops_per_cycle)(struct device *d, enum dtype t,

@@ -26,6 +26,8 @@ struct cpu_state {
     int instances[MAX_LEVELS][MAX_CPUS];
     int threads;
     double energy_j, energy_at_s; /* last reading of the energy counter */
+    double *mark_s;               /* moments kept for between() */
+    int marks;
 };
 
 static struct cpu_state *state_of(struct device *d) { return d->state; }
@@ -123,6 +125,35 @@ static int cpu_time_copies(struct device *d, kernel_fn *run, const struct args *
     *seconds = end - start;
     *disturbed = disturbances(d) != before;
     return errors;
+}
+
+static int cpu_mark(struct device *d, int slot) {
+    struct cpu_state *s = state_of(d);
+    if (slot >= s->marks) {
+        const int marks = 2 * slot + 16;
+        double *more = realloc(s->mark_s, (size_t)marks * sizeof *more);
+        if (!more) return -1;
+        s->mark_s = more;
+        s->marks = marks;
+    }
+    s->mark_s[slot] = os_now_s();
+    return 0;
+}
+
+static int cpu_between(struct device *d, int from, int to, double *seconds) {
+    const struct cpu_state *s = state_of(d);
+    *seconds = s->mark_s[to] - s->mark_s[from];
+    return 0;
+}
+
+static void *cpu_host_alloc(struct device *d, size_t bytes) {
+    (void)d;
+    return os_map(bytes);
+}
+
+static int64_t cpu_memory_in_use(struct device *d) {
+    (void)d;
+    return os_resident_memory();
 }
 
 /* ---- placement ---- */
@@ -266,6 +297,7 @@ static double cpu_flops_per_cycle(struct device *d, enum dtype t, int threads) {
 static int cpu_open(struct device *d) { return cpu_set_threads(d, 1); }
 
 static void cpu_close(struct device *d) {
+    if (d->state) free(state_of(d)->mark_s);
     free(d->state);
     d->state = NULL;
 }
@@ -298,6 +330,12 @@ void device_cpu_init(struct device *d) {
         .download = cpu_move,
         .time = cpu_time,
         .time_copies = cpu_time_copies,
+        .mark = cpu_mark,
+        .between = cpu_between,
+        .host_alloc = cpu_host_alloc,
+        .host_release = cpu_release,
+        .upload_later = cpu_move,
+        .memory_in_use = cpu_memory_in_use,
         .placement = cpu_placement,
         .conditions = cpu_conditions,
         .flops_per_cycle = cpu_flops_per_cycle,

@@ -46,6 +46,8 @@ struct cuda_state {
     kernel_fn *last_run; /* what took last_call_s the last time */
     const struct args *last_args;
     double last_call_s;
+    cudaEvent_t *mark; /* moments kept for between() */
+    int marks;
 };
 
 static struct cuda_state *state_of(struct device *d) { return d->state; }
@@ -158,6 +160,8 @@ static void cuda_close(struct device *d) {
         nvml_close(s->nvml);
         cudaFree(s->flush);
         cudaFree(s->clock);
+        for (int i = 0; i < s->marks; i++) cudaEventDestroy(s->mark[i]);
+        free(s->mark);
         cudaEventDestroy(s->begin);
         cudaEventDestroy(s->end);
         cudaStreamDestroy(s->stream);
@@ -274,6 +278,53 @@ static int cuda_time(struct device *d, kernel_fn *run, const struct args *a, int
     s->last_call_s = 1e-3 * (double)ms / (double)done;
     *seconds = s->last_call_s * (double)reps;
     return 0;
+}
+
+static int cuda_mark(struct device *d, int slot) {
+    struct cuda_state *s = state_of(d);
+    if (slot >= s->marks) {
+        const int marks = 2 * slot + 16;
+        cudaEvent_t *more = realloc(s->mark, (size_t)marks * sizeof *more);
+        if (!more) return -1;
+        s->mark = more;
+        for (; s->marks < marks; s->marks++) CHECK(cudaEventCreate(&s->mark[s->marks]));
+    }
+    CHECK(cudaEventRecord(s->mark[slot], s->stream));
+    return 0;
+}
+
+static int cuda_between(struct device *d, int from, int to, double *seconds) {
+    struct cuda_state *s = state_of(d);
+    float ms;
+    CHECK(cudaEventSynchronize(s->mark[to]));
+    CHECK(cudaEventElapsedTime(&ms, s->mark[from], s->mark[to]));
+    *seconds = 1e-3 * (double)ms;
+    return 0;
+}
+
+static void *cuda_host_alloc(struct device *d, size_t bytes) {
+    void *p = NULL;
+    (void)d;
+    if (cudaMallocHost(&p, bytes) == cudaSuccess) return p;
+    cudaGetLastError();
+    return NULL;
+}
+
+static void cuda_host_release(struct device *d, void *p, size_t bytes) {
+    (void)d;
+    (void)bytes;
+    cudaFreeHost(p);
+}
+
+static int cuda_upload_later(struct device *d, void *dst, const void *src, size_t bytes) {
+    CHECK(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, state_of(d)->stream));
+    return 0;
+}
+
+static int64_t cuda_memory_in_use(struct device *d) {
+    size_t left, total;
+    (void)d;
+    return cudaMemGetInfo(&left, &total) == cudaSuccess ? (int64_t)(total - left) : -1;
 }
 
 static int cuda_time_copies(struct device *d, kernel_fn *run, const struct args *a, int copies,
@@ -458,6 +509,12 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .download = cuda_download,
         .time = cuda_time,
         .time_copies = cuda_time_copies,
+        .mark = cuda_mark,
+        .between = cuda_between,
+        .host_alloc = cuda_host_alloc,
+        .host_release = cuda_host_release,
+        .upload_later = cuda_upload_later,
+        .memory_in_use = cuda_memory_in_use,
         .placement = cuda_placement,
         .conditions = cuda_conditions,
         .flops_per_cycle = cuda_flops_per_cycle,

@@ -323,6 +323,13 @@ static int64_t meminfo_bytes(const char *key) {
     return kib < 0 ? -1 : kib * 1024;
 }
 
+int64_t os_resident_memory(void) {
+    char text[TEXT_BYTES];
+    long long pages;
+    if (!read_line("/proc/self/statm", text) || sscanf(text, "%*s %lld", &pages) != 1) return -1;
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
 int64_t os_available_memory(void) {
     const int64_t available = meminfo_bytes("MemAvailable");
     const double left = cgroup_memory_left(CGROUP_PROC, CGROUP_MOUNTS);

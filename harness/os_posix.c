@@ -26,6 +26,7 @@ double os_now_s(void) {
 }
 
 int64_t os_available_memory(void) { return -1; }
+int64_t os_resident_memory(void) { return -1; }
 
 void os_sleep_s(double seconds) {
     const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
