@@ -10,6 +10,17 @@ enum { BLOCK = NVFP4_BLOCK, BLOCKS = 4096 }; /* so that a pool block carries one
 
 const char *const fill_names[FILL_COUNT] = {"normal", "uniform", "integers", "constant", "zeros"};
 
+const double hyper_defaults[HYPER_COUNT] = {
+    [HYPER_LR] = 0.5,     [HYPER_BETA1] = 0.75,      [HYPER_BETA2] = 0.875,
+    [HYPER_EPS] = 0x1p-7, [HYPER_DECAY] = 0x1p-16,   [HYPER_CORRECT1] = 4, /* t = 1 */
+    [HYPER_CORRECT2] = 8, [HYPER_GRAD_SCALE] = 0.25,
+};
+
+void fill_hyper(enum dtype t, void *vector) {
+    for (int i = 0; i < HYPER_COUNT; i++)
+        value_put(t, vector, HYPER_COUNT, i, (long double)hyper_defaults[i]);
+}
+
 static uint64_t mix(uint64_t z) { /* splitmix64, Steele, Lea, Flood 2014 */
     z += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

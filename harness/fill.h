@@ -29,6 +29,12 @@ const struct fill_pool *fill_pool_get(enum fill fill, enum dtype t, enum domain 
 void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint64_t seed,
                  int threads);
 
+/* What a HYPER operand holds with every fill. Powers of two, so that steps without roots are exact on the exact fill, and large,
+ * so that each shows in a result; but the decay is so small that repeated steps on one gradient do not come to rest, where
+ * state would decay into subnormals, which some CPUs are slow with. */
+extern const double hyper_defaults[HYPER_COUNT];
+void fill_hyper(enum dtype t, void *vector); /* t: how it is stored */
+
 /* Whether the tensor still holds what fill_tensor() put there: its first and last 4096 blocks of 16 elements and every
  * 61st between; tensors up to 128 Ki elements whole. */
 bool fill_is_intact(const struct fill_pool *p, const void *tensor, int64_t elements, uint64_t seed);

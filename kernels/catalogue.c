@@ -32,6 +32,8 @@ enum {
     VALUES = EVERY & ~(1 << DT_nvfp4),
     ARITH = PRODUCTS_T & ~(1 << DT_nvfp4),
     CASTS = EVERY & ~(1 << DT_fp32),
+    MASTERED = 1 << DT_fp16 | 1 << DT_bf16,
+    TRAINED = MASTERED | 1 << DT_fp64 | 1 << DT_fp32,
 };
 #define B              EXTENT_B
 #define M              EXTENT_M
@@ -48,6 +50,8 @@ enum {
 #define IN_FP32(...)   {ROLE_IN_FP32, {__VA_ARGS__}},
 #define OUT_FP32(...)  {ROLE_OUT_FP32, {__VA_ARGS__}},
 #define IN_UPPER(...)  {ROLE_IN_UPPER, {__VA_ARGS__}},
+#define SQUARES(...)   {ROLE_SQUARES, {__VA_ARGS__}},
+#define HYPER          {ROLE_HYPER, {EXTENT_HYPER}},
 #define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep) \
     [OP_##name] = {#name,           formula,       {operands},      flops_of_##name,     \
                    depth_of_##name, CHECK_##check, DOMAIN_##domain, layouts,             \
@@ -91,6 +95,10 @@ const char *op_refuses_dtype(const struct op *op, enum dtype t) {
     if (t == DT_nvfp4 && op->dtypes == ARITH)
         return "nvfp4 comes in blocks of 16 with a scale, and two multipliers are no block";
     if (t == DT_nvfp4) return "an nvfp4 result would need new block scales: that is cast_from_fp32";
+    if (op->dtypes == MASTERED && t <= DT_fp32)
+        return "a master copy is for parameters in 16 bits: here it would be a second of the same";
+    if (t == DT_fp8_e4m3 || t == DT_fp8_e5m2)
+        return "parameters and gradients are kept in 16 bits or more: 8 are for products";
     return "fp32 to fp32 is a copy";
 }
 
@@ -118,6 +126,8 @@ enum dtype operand_dtype(const struct operand *o, enum dtype t) {
         return dtypes[t].product;
     case ROLE_ACC:
     case ROLE_ACC_INOUT:
+    case ROLE_SQUARES:
+    case ROLE_HYPER:
         return dtypes[t].acc;
     case ROLE_IN_FP32:
     case ROLE_OUT_FP32:
@@ -134,6 +144,8 @@ bool operand_is_read(const struct operand *o, double beta) {
     case ROLE_IN_UPPER:
     case ROLE_INOUT:
     case ROLE_ACC_INOUT:
+    case ROLE_SQUARES:
+    case ROLE_HYPER:
         return true;
     case ROLE_PROD:
         return beta != 0;
@@ -143,7 +155,8 @@ bool operand_is_read(const struct operand *o, double beta) {
 }
 
 bool operand_is_written(const struct operand *o) {
-    return o->role != ROLE_IN && o->role != ROLE_IN_FP32 && o->role != ROLE_IN_UPPER;
+    return o->role != ROLE_IN && o->role != ROLE_IN_FP32 && o->role != ROLE_IN_UPPER &&
+           o->role != ROLE_HYPER;
 }
 
 static int64_t extent_of(enum extent e, struct shape s) {
@@ -158,6 +171,8 @@ static int64_t extent_of(enum extent e, struct shape s) {
         return s.k;
     case EXTENT_TWO:
         return 2;
+    case EXTENT_HYPER:
+        return HYPER_COUNT;
     default:
         return 1;
     }

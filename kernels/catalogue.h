@@ -55,9 +55,20 @@ enum role {
     ROLE_ACC_INOUT,
     ROLE_IN_FP32,
     ROLE_OUT_FP32,
-    ROLE_IN_UPPER
+    ROLE_IN_UPPER,
+    ROLE_SQUARES,
+    ROLE_HYPER
 };
-enum extent { EXTENT_NONE, EXTENT_B, EXTENT_M, EXTENT_N, EXTENT_K, EXTENT_ONE, EXTENT_TWO };
+enum extent {
+    EXTENT_NONE,
+    EXTENT_B,
+    EXTENT_M,
+    EXTENT_N,
+    EXTENT_K,
+    EXTENT_ONE,
+    EXTENT_TWO,
+    EXTENT_HYPER
+};
 enum check { CHECK_BITWISE, CHECK_SUMS, CHECK_SCALED, CHECK_ROUNDED };
 enum domain { DOMAIN_REAL, DOMAIN_POSITIVE, DOMAIN_UNIT };
 enum sweep {
@@ -68,6 +79,19 @@ enum sweep {
     SWEEP_cubes,
     SWEEP_batches,
     SWEEP_chains
+};
+
+/* Elements of a HYPER operand. t is the number of the step, from 1. */
+enum hyper {
+    HYPER_LR,
+    HYPER_BETA1,
+    HYPER_BETA2,
+    HYPER_EPS,
+    HYPER_DECAY,
+    HYPER_CORRECT1,   /* 1 / (1 - beta1^t) */
+    HYPER_CORRECT2,   /* 1 / (1 - beta2^t) */
+    HYPER_GRAD_SCALE, /* 0, infinite or NaN: the step is skipped, nothing is written */
+    HYPER_COUNT
 };
 
 struct operand {

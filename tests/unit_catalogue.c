@@ -64,6 +64,13 @@ static void test_roles(void) {
     CHECK(bytes_of(OP_fma, DT_bf16, args_of(1, 1, 100, 1000)) == 2 * 4 + 100 * 8,
           "ACC_INOUT, fp32, and TWO");
     CHECK(op_footprint(&ops[OP_axpy], DT_fp32, v.s) == 800, "footprint counts y once");
+    /* p read and written, gradient, both states read and written, 8 numbers */
+    CHECK(bytes_of(OP_adam, DT_fp32, v) == 100 * (8 + 4 + 8 + 8) + 32, "SQUARES, HYPER");
+    CHECK(bytes_of(OP_adam, DT_fp64, v) == 2 * (100 * 28 + 32), "HYPER in fp64");
+    CHECK(bytes_of(OP_adam, DT_bf16, v) == 100 * (4 + 2 + 8 + 8) + 32, "state of bf16 is fp32");
+    CHECK(bytes_of(OP_adam_master, DT_bf16, v) == 100 * (2 + 8 + 2 + 8 + 8) + 32,
+          "p is written only, the master copy read and written");
+    CHECK(flops_of(OP_adam, v) == 1600, "adam");
 
     /* upper triangles: 4 x 4 has 10 elements; 2 x 4 has 4 + 3; 4 x 2 has 2 + 1 */
     CHECK(bytes_of(OP_triu, DT_fp32, args_of(1, 4, 4, 1)) == 4 * (10 + 16), "4 x 4");
@@ -239,6 +246,8 @@ static void test_dtypes(void) {
     CHECK(strstr(op_refuses_dtype(&ops[OP_fma], DT_nvfp4), "two multipliers"), "fma of nvfp4");
     CHECK(strstr(op_refuses_dtype(&ops[OP_relu], DT_nvfp4), "block scales"), "relu of nvfp4");
     CHECK(strstr(op_refuses_dtype(&ops[OP_cast_to_fp32], DT_fp32), "copy"), "fp32 to fp32");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_adam], DT_fp8_e4m3), "16 bits or more"), "adam of fp8");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_adam_master], DT_fp32), "second"), "master of fp32");
 }
 
 int main(void) {
