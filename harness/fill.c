@@ -149,3 +149,42 @@ void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint
            nvfp4_tensor_scale_offset(elements) - (size_t)(elements / 2 + elements / BLOCK));
     nvfp4_set_tensor_scale(tensor, elements, p->tensor_scale);
 }
+
+/* n^u with u even over [0, 1) has density 1/x. */
+static int32_t draw_index(enum fill fill, int64_t n, uint64_t seed, int64_t i) {
+    const double u = uniform01(seed << 48 ^ (uint64_t)i);
+    double x = 0;
+    switch (fill) {
+    case FILL_normal:
+    case FILL_integers:
+        x = exp(u * log((double)n)) - 1;
+        break;
+    case FILL_uniform:
+        x = u * (double)n;
+        break;
+    case FILL_constant:
+        x = (double)n / 2;
+        break;
+    case FILL_zeros:
+    case FILL_COUNT:
+        break;
+    }
+    const int64_t whole = (int64_t)x;
+    return (int32_t)(whole < n ? whole : n - 1);
+}
+
+void fill_indices(enum fill fill, int32_t *index, int64_t elements, int64_t n, uint64_t seed,
+                  int threads) {
+#pragma omp parallel num_threads(threads)
+    {
+        const struct range r = my_slice(elements, 64);
+        for (int64_t i = r.begin; i < r.end; i++) index[i] = draw_index(fill, n, seed, i);
+    }
+}
+
+bool indices_are_intact(enum fill fill, const int32_t *index, int64_t elements, int64_t n,
+                        uint64_t seed) {
+    for (int64_t i = 0; i < elements; i++)
+        if (index[i] != draw_index(fill, n, seed, i)) return false;
+    return true;
+}

@@ -35,6 +35,13 @@ void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint
 extern const double hyper_defaults[HYPER_COUNT];
 void fill_hyper(enum dtype t, void *vector); /* t: how it is stored */
 
+/* Fills an INDEX operand with numbers from 0 to below `n`. As many as words in a text fall to each: by Zipf's law, the v-th as
+ * often as 1/v (uniform: as often as others; constant: n/2; zeros: 0). */
+void fill_indices(enum fill fill, int32_t *index, int64_t elements, int64_t n, uint64_t seed,
+                  int threads);
+bool indices_are_intact(enum fill fill, const int32_t *index, int64_t elements, int64_t n,
+                        uint64_t seed);
+
 /* Whether the tensor still holds what fill_tensor() put there: its first and last 4096 blocks of 16 elements and every
  * 61st between; tensors up to 128 Ki elements whole. */
 bool fill_is_intact(const struct fill_pool *p, const void *tensor, int64_t elements, uint64_t seed);

@@ -83,46 +83,41 @@ static const struct fill_pool *pool_of(const struct operands *o, int i) {
     return fill_pool_get(o->fill, operand_dtype(operand, o->dtype), domain);
 }
 
-/* The numbers of a HYPER operand are the same in every set. */
-static int fill_numbers(struct operands *o, int i, int s) {
-    double numbers[HYPER_COUNT];
-    fill_hyper(operand_dtype(&o->op->operand[i], o->dtype), numbers);
-    if (s == 0 && o->copy[i]) memcpy(o->copy[i], numbers, o->bytes[i]);
-    return o->device->upload(o->device, o->args[s].buf[i], numbers, o->bytes[i]);
-}
-
-static bool input_is_intact(const struct operands *o, int i, const void *input) {
+/* Elements from the fill, into host memory. */
+static int fill_host(struct operands *o, int i, void *host, uint64_t seed) {
     const struct operand *operand = &o->op->operand[i];
-    if (operand->role == ROLE_HYPER) {
-        double numbers[HYPER_COUNT];
-        fill_hyper(operand_dtype(operand, o->dtype), numbers);
-        return memcmp(input, numbers, o->bytes[i]) == 0;
+    const int64_t elements = operand_elements(operand, o->truth.s);
+    const int threads = o->device->host_threads ? o->device->host_threads : o->truth.threads;
+    if (operand->role == ROLE_HYPER) { /* the same numbers in every set */
+        fill_hyper(operand_dtype(operand, o->dtype), host);
+        return 0;
     }
-    return fill_is_intact(pool_of(o, i), input, operand_elements(operand, o->truth.s),
-                          (uint64_t)i + 1);
+    if (operand->role == ROLE_INDEX) {
+        fill_indices(o->fill, host, elements, o->truth.s.n, seed, threads);
+        return 0;
+    }
+    const struct fill_pool *pool = pool_of(o, i);
+    if (!pool) return -1;
+    fill_tensor(pool, host, elements, seed, threads);
+    return 0;
 }
 
 static int fill_operand(struct operands *o, int i, int s) {
     const struct operand *operand = &o->op->operand[i];
-    const int64_t elements = operand_elements(operand, o->truth.s);
-    const int threads = o->device->host_threads ? o->device->host_threads : o->truth.threads;
     void *target = o->args[s].buf[i];
     if (!operand_is_read(operand, o->truth.beta)) {
         void *host = o->device->host_visible ? target : o->staging;
         memset(host, PATTERN, o->bytes[i]);
         return host == target ? 0 : o->device->upload(o->device, target, host, o->bytes[i]);
     }
-    if (operand->role == ROLE_HYPER) return fill_numbers(o, i, s);
-    const struct fill_pool *pool = pool_of(o, i);
-    if (!pool) return -1;
     const uint64_t seed = (uint64_t)(i + 1) + 16 * (uint64_t)s;
     if (o->device->host_visible) {
-        fill_tensor(pool, target, elements, seed, threads);
+        if (fill_host(o, i, target, seed)) return -1;
         if (s == 0 && o->copy[i]) memcpy(o->copy[i], target, o->bytes[i]);
         return 0;
     }
     void *host = s == 0 ? o->copy[i] : o->staging;
-    fill_tensor(pool, host, elements, seed, threads);
+    if (fill_host(o, i, host, seed)) return -1;
     return o->device->upload(o->device, target, host, o->bytes[i]);
 }
 
@@ -138,6 +133,20 @@ const void *operands_download(struct operands *o, int i) {
     if (o->device->host_visible) return o->args[0].buf[i];
     return o->device->download(o->device, o->staging, o->args[0].buf[i], o->bytes[i]) ? NULL
                                                                                       : o->staging;
+}
+
+static bool is_intact(const struct operands *o, int i, const void *input) {
+    const struct operand *operand = &o->op->operand[i];
+    const int64_t elements = operand_elements(operand, o->truth.s);
+    const uint64_t seed = (uint64_t)i + 1;
+    if (operand->role == ROLE_HYPER) {
+        double numbers[HYPER_COUNT];
+        fill_hyper(operand_dtype(operand, o->dtype), numbers);
+        return memcmp(input, numbers, o->bytes[i]) == 0;
+    }
+    return operand->role == ROLE_INDEX
+               ? indices_are_intact(o->fill, input, elements, o->truth.s.n, seed)
+               : fill_is_intact(pool_of(o, i), input, elements, seed);
 }
 
 static bool is_painted(struct operands *o, const char *from, size_t length) {
@@ -158,7 +167,7 @@ const char *operands_damage(struct operands *o) {
 
         const void *input = operands_download(o, i);
         if (!input) return "cannot be read back";
-        if (!input_is_intact(o, i, input)) return "wrote to an input";
+        if (!is_intact(o, i, input)) return "wrote to an input";
     }
     return NULL;
 }

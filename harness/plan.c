@@ -82,6 +82,7 @@ static int dimensions_of(const struct op *op, struct shape *s, int64_t *dimensio
         *form = "MxN";
         break;
     case SWEEP_cubes:
+    case SWEEP_tables:
         *form = "MxNxK";
         break;
     case SWEEP_batches:
@@ -199,7 +200,7 @@ static void add_layouts(struct plan *p, const struct device *d, const struct sel
         t.problem.alpha = product ? 1 : 0.5;
         t.problem.beta = 0;
         add_impls(p, d, s, op, dtype, t);
-        if (!s->check || !product) continue;
+        if (!s->check || !op_takes_beta(&ops[op])) continue;
         t.problem.alpha = -0.5;
         t.problem.beta = 2;
         add_impls(p, d, s, op, dtype, t);

@@ -34,6 +34,7 @@ enum {
     CASTS = EVERY & ~(1 << DT_fp32),
     MASTERED = 1 << DT_fp16 | 1 << DT_bf16,
     TRAINED = MASTERED | 1 << DT_fp64 | 1 << DT_fp32,
+    FP8 = 1 << DT_fp8_e4m3 | 1 << DT_fp8_e5m2,
 };
 #define B              EXTENT_B
 #define M              EXTENT_M
@@ -52,6 +53,10 @@ enum {
 #define IN_UPPER(...)  {ROLE_IN_UPPER, {__VA_ARGS__}},
 #define SQUARES(...)   {ROLE_SQUARES, {__VA_ARGS__}},
 #define HYPER          {ROLE_HYPER, {EXTENT_HYPER}},
+#define IN_ACC(...)    {ROLE_IN_ACC, {__VA_ARGS__}},
+#define IN_BF16(...)   {ROLE_IN_BF16, {__VA_ARGS__}},
+#define INDEX(...)     {ROLE_INDEX, {__VA_ARGS__}},
+#define GATHERED(...)  {ROLE_GATHERED, {__VA_ARGS__}},
 #define OP(name, formula, operands, flops, depth, check, domain, layouts, dtypes, sweep) \
     [OP_##name] = {#name,           formula,       {operands},      flops_of_##name,     \
                    depth_of_##name, CHECK_##check, DOMAIN_##domain, layouts,             \
@@ -94,6 +99,8 @@ const char *op_refuses_dtype(const struct op *op, enum dtype t) {
     if (t == DT_tf32) return "tf32 is a mode of fp32 products on tensor cores";
     if (t == DT_nvfp4 && op->dtypes == ARITH)
         return "nvfp4 comes in blocks of 16 with a scale, and two multipliers are no block";
+    if (op->dtypes == TRAINED) return "training keeps losses and gradients in 16 bits or more";
+    if (op->dtypes == FP8) return "its scale is for the range of fp8; others are cast through fp32";
     if (t == DT_nvfp4) return "an nvfp4 result would need new block scales: that is cast_from_fp32";
     if (op->dtypes == MASTERED && t <= DT_fp32)
         return "a master copy is for parameters in 16 bits: here it would be a second of the same";
@@ -120,6 +127,13 @@ int op_operand_count(const struct op *op) {
     return count;
 }
 
+/* A matvec's result is a PROD for its dtype alone. */
+bool op_takes_beta(const struct op *op) {
+    bool has_product = false;
+    for (int i = 0; i < MAX_OPERANDS; i++) has_product |= op->operand[i].role == ROLE_PROD;
+    return has_product && op->layouts != ORDERS;
+}
+
 enum dtype operand_dtype(const struct operand *o, enum dtype t) {
     switch (o->role) {
     case ROLE_PROD:
@@ -128,10 +142,14 @@ enum dtype operand_dtype(const struct operand *o, enum dtype t) {
     case ROLE_ACC_INOUT:
     case ROLE_SQUARES:
     case ROLE_HYPER:
+    case ROLE_IN_ACC:
         return dtypes[t].acc;
     case ROLE_IN_FP32:
     case ROLE_OUT_FP32:
+    case ROLE_INDEX:
         return DT_fp32;
+    case ROLE_IN_BF16:
+        return DT_bf16;
     default:
         return t;
     }
@@ -142,6 +160,10 @@ bool operand_is_read(const struct operand *o, double beta) {
     case ROLE_IN:
     case ROLE_IN_FP32:
     case ROLE_IN_UPPER:
+    case ROLE_IN_ACC:
+    case ROLE_IN_BF16:
+    case ROLE_INDEX:
+    case ROLE_GATHERED:
     case ROLE_INOUT:
     case ROLE_ACC_INOUT:
     case ROLE_SQUARES:
@@ -155,8 +177,18 @@ bool operand_is_read(const struct operand *o, double beta) {
 }
 
 bool operand_is_written(const struct operand *o) {
-    return o->role != ROLE_IN && o->role != ROLE_IN_FP32 && o->role != ROLE_IN_UPPER &&
-           o->role != ROLE_HYPER;
+    switch (o->role) {
+    case ROLE_OUT:
+    case ROLE_INOUT:
+    case ROLE_PROD:
+    case ROLE_ACC:
+    case ROLE_ACC_INOUT:
+    case ROLE_SQUARES:
+    case ROLE_OUT_FP32:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static int64_t extent_of(enum extent e, struct shape s) {
@@ -204,6 +236,13 @@ static double upper_elements(struct shape s) {
     return rows * n - rows * (rows - 1) / 2;
 }
 
+/* Elements that a call has to touch: of a gathered table no more rows than there are indices. */
+static double touched_elements(const struct operand *o, struct shape s) {
+    if (o->role == ROLE_IN_UPPER) return upper_elements(s);
+    const double elements = (double)operand_elements(o, s);
+    return o->role == ROLE_GATHERED && s.m < s.n ? elements / (double)s.n * (double)s.m : elements;
+}
+
 static double traffic_bytes(enum dtype t, double elements) {
     const double scales = t == DT_nvfp4 ? elements / 16 + 4 : 0;
     return elements * dtypes[t].bits / 8 + scales;
@@ -213,9 +252,7 @@ struct traffic op_traffic(const struct op *op, enum dtype t, const struct args *
     struct traffic sum = {0};
     for (int i = 0; i < op_operand_count(op); i++) {
         const struct operand *o = &op->operand[i];
-        const double elements =
-            o->role == ROLE_IN_UPPER ? upper_elements(a->s) : (double)operand_elements(o, a->s);
-        const double bytes = traffic_bytes(operand_dtype(o, t), elements);
+        const double bytes = traffic_bytes(operand_dtype(o, t), touched_elements(o, a->s));
         const bool read = operand_is_read(o, a->beta), written = operand_is_written(o);
         if (read) sum.read += bytes;
         if (written) sum.written += bytes;
@@ -255,6 +292,8 @@ const char *op_refuses_shape(const struct op *op, enum dtype t, const struct arg
         const int64_t elements = operand_elements(o, a->s);
         if (elements < 0 || elements > INT64_MAX / 16)
             return "more elements than 64 bits can count";
+        if (o->role == ROLE_INDEX && (elements > INT32_MAX || a->s.n > INT32_MAX))
+            return "indices are 32-bit numbers";
         if (stored == DT_nvfp4 && contiguous_extent(o, i, a) % 16 != 0)
             return "nvfp4 blocks are 16 elements of a row: the contiguous extent must be a "
                    "multiple of 16";

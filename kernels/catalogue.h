@@ -56,6 +56,10 @@ enum role {
     ROLE_IN_FP32,
     ROLE_OUT_FP32,
     ROLE_IN_UPPER,
+    ROLE_IN_ACC,
+    ROLE_IN_BF16,
+    ROLE_INDEX,
+    ROLE_GATHERED,
     ROLE_SQUARES,
     ROLE_HYPER
 };
@@ -78,7 +82,8 @@ enum sweep {
     SWEEP_matrices,
     SWEEP_cubes,
     SWEEP_batches,
-    SWEEP_chains
+    SWEEP_chains,
+    SWEEP_tables
 };
 
 /* Elements of a HYPER operand. t is the number of the step, from 1. */
@@ -178,7 +183,9 @@ const char *tables_refuse_dtype(const struct impl *const *kernels,
                                 enum dtype t);
 
 int op_operand_count(const struct op *op);
-enum dtype operand_dtype(const struct operand *o, enum dtype t); /* what the operand is stored in */
+bool op_takes_beta(const struct op *op); /* adds beta times what its result held */
+/* What the operand is stored in. Indices are int32 and have no dtype: fp32, whose bytes are as many. */
+enum dtype operand_dtype(const struct operand *o, enum dtype t);
 bool operand_is_read(const struct operand *o, double beta);
 bool operand_is_written(const struct operand *o);
 int64_t operand_elements(const struct operand *o,
@@ -200,7 +207,7 @@ double op_bytes(const struct op *op, enum dtype t, const struct args *a);
 /* Bytes of all operands together: the working set of one call. */
 double op_footprint(const struct op *op, enum dtype t, struct shape s);
 
-/* Why no implementation can run this shape in this dtype (size overflow, nvfp4 block limits), or NULL. */
+/* Why no implementation can run this shape in this dtype (size overflow, nvfp4 block limits, indices), or NULL. */
 const char *op_refuses_shape(const struct op *op, enum dtype t, const struct args *a);
 
 /* Default shapes of an op, on a CPU or a GPU. effort 0: smoke, 1: default, 2: full. Ends at m == 0. */

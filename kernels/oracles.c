@@ -325,3 +325,126 @@ long double oracle_fma(const struct args *a, enum dtype t, int o, int64_t i, lon
     *mag = fabsl(at(&y, i)) + k * terms;
     return at(&y, i) + k * pair;
 }
+
+/* ---- training ---- */
+
+long double oracle_relu_backward(const struct args *a, enum dtype t, int o, int64_t i,
+                                 long double *mag) {
+    (void)o;
+    const long double dy = input(a, t, OP_relu_backward, 1, i);
+    const long double dx = input(a, t, OP_relu_backward, 0, i) > 0 ? dy : 0;
+    return result(dx, fabsl(dx), mag);
+}
+
+/* Rounded once, x - y is as exact as x and y are: the bounds of mse and its gradient are relative to the difference. */
+long double oracle_mse(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+    (void)o, (void)i;
+    const struct view x = view_of(a, t, OP_mse, 0), y = view_of(a, t, OP_mse, 1);
+    long double sum = 0;
+    for (int64_t j = 0; j < a->s.n; j++) {
+        const long double d = at(&x, j) - at(&y, j);
+        sum += d * d;
+    }
+    const long double mean = sum / (long double)a->s.n;
+    return result(mean, mean, mag);
+}
+
+long double oracle_mse_backward(const struct args *a, enum dtype t, int o, int64_t i,
+                                long double *mag) {
+    (void)o;
+    const long double x = input(a, t, OP_mse_backward, 0, i),
+                      y = input(a, t, OP_mse_backward, 1, i), dx = alpha_of(a, t) * (x - y);
+    return result(dx, fabsl(dx), mag);
+}
+
+long double oracle_mean_loss_backward(const struct args *a, enum dtype t, int o, int64_t i,
+                                      long double *mag) {
+    (void)o, (void)i;
+    const long double mean = input(a, t, OP_mean_loss_backward, 0, 0),
+                      target = input(a, t, OP_mean_loss_backward, 1, 0);
+    const long double dx = alpha_of(a, t) * (mean - target);
+    return result(dx, fabsl(dx), mag);
+}
+
+static int64_t index_at(const struct args *a, int o, int64_t i) {
+    return ((const int32_t *)a->buf[o])[i];
+}
+
+/* largest of a row, and the sum of e^(x - largest) */
+static long double row_exponentials(const struct view *x, int64_t first, int64_t n,
+                                    long double *largest) {
+    long double sum = 0;
+    *largest = max_of(x, first, n);
+    for (int64_t j = 0; j < n; j++) sum += expl(at(x, first + j) - *largest);
+    return sum;
+}
+
+/* log sum + (max - x[label]). A relative error of the sum is an absolute one of its logarithm: hence the 1. */
+long double oracle_cross_entropy(const struct args *a, enum dtype t, int o, int64_t i,
+                                 long double *mag) {
+    (void)o;
+    const struct view x = view_of(a, t, OP_cross_entropy, 0);
+    const int64_t first = i * a->s.n;
+    long double largest;
+    const long double log_sum = logl(row_exponentials(&x, first, a->s.n, &largest));
+    const long double below = largest - at(&x, first + index_at(a, 1, i));
+    return result(log_sum + below, 1 + log_sum + below, mag);
+}
+
+/* The label's own element is the difference of two terms. */
+long double oracle_cross_entropy_backward(const struct args *a, enum dtype t, int o, int64_t i,
+                                          long double *mag) {
+    (void)o;
+    const struct view x = view_of(a, t, OP_cross_entropy_backward, 0);
+    const int64_t row = i / a->s.n, first = row * a->s.n;
+    long double largest;
+    const long double sum = row_exponentials(&x, first, a->s.n, &largest);
+    const long double p = expl(at(&x, i) - largest) / sum, alpha = alpha_of(a, t),
+                      label = i - first == index_at(a, 1, row) ? 1 : 0;
+    return result(alpha * (p - label), fabsl(alpha) * (p + label), mag);
+}
+
+long double oracle_embedding(const struct args *a, enum dtype t, int o, int64_t i,
+                             long double *mag) {
+    (void)o;
+    const int64_t row = index_at(a, 1, i / a->s.k);
+    const long double y = input(a, t, OP_embedding, 0, row * a->s.k + i % a->s.k);
+    return result(y, fabsl(y), mag);
+}
+
+long double oracle_embedding_backward(const struct args *a, enum dtype t, int o, int64_t i,
+                                      long double *mag) {
+    (void)o;
+    const struct view dY = view_of(a, t, OP_embedding_backward, 0),
+                      dT = view_of(a, t, OP_embedding_backward, 2);
+    const int64_t row = i / a->s.k, col = i % a->s.k;
+    long double sum = 0;
+    *mag = 0;
+    if (a->beta != 0) {
+        sum = value_round(dtypes[t].acc, (long double)a->beta) * at(&dT, i);
+        *mag = fabsl(sum);
+    }
+    for (int64_t token = 0; token < a->s.m; token++) {
+        if (index_at(a, 1, token) != row) continue;
+        const long double term = at(&dY, token * a->s.k + col);
+        sum += term;
+        *mag += fabsl(term);
+    }
+    return sum;
+}
+
+long double oracle_amax(const struct args *a, enum dtype t, int o, int64_t i, long double *mag) {
+    (void)o, (void)i;
+    const struct view x = view_of(a, t, OP_amax, 0);
+    long double largest = 0;
+    for (int64_t j = 0; j < a->s.n; j++) largest = fmaxl(largest, fabsl(at(&x, j)));
+    return result(largest, largest, mag);
+}
+
+long double oracle_cast_from_bf16(const struct args *a, enum dtype t, int o, int64_t i,
+                                  long double *mag) {
+    (void)o;
+    const long double scaled = alpha_of(a, t) * input(a, t, OP_cast_from_bf16, 0, i);
+    const long double y = value_round(t, value_round(DT_fp32, scaled));
+    return result(y, fabsl(y), mag);
+}

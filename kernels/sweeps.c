@@ -8,6 +8,8 @@
     { 1, m, n, 1 }
 #define CUBE(m, n, k) \
     { 1, m, n, k }
+#define TABLE(tokens, vocabulary, width) \
+    { 1, tokens, vocabulary, width }
 #define END \
     { 0, 0, 0, 0 }
 
@@ -67,6 +69,15 @@ static const struct shape batches_full[] = {
 /* n accumulators, k rounds: intensity is far above every kink. Blocks of 8, 12 and 16 vectors divide n, and
  * there are several for each of 64 threads. */
 static const struct shape chains_all[] = {{1, 1, 3 << 14, 1 << 10}, END};
+
+/* Tables of embeddings: the whole vocabulary is written by embedding_backward. GPT-2's 50257 words padded to a multiple
+ * of 64, Llama 3's 128256. */
+static const struct shape tables_smoke[] = {TABLE(4096, 8192, 256), END};
+static const struct shape tables_default[] = {TABLE(1024, 8192, 256), TABLE(8192, 50304, 1024),
+                                              END};
+static const struct shape tables_full[] = {TABLE(1024, 8192, 256), TABLE(512, 50304, 1024),
+                                           TABLE(8192, 50304, 1024), TABLE(16384, 128256, 2048),
+                                           END};
 
 /* GPUs. 2^24 fp32 lie in a level-2 cache of 96 MiB or more, 2^27 in DRAM (512 MiB an array). */
 static const struct shape gpu_vectors_smoke[] = {VECTOR(1 << 20), VECTOR(1 << 27), END};
@@ -130,6 +141,13 @@ static const struct shape gpu_batches_full[] = {{1024, 32, 32, 32},
 /* Two dozen waves of blocks on the largest chips, so that the last one counts little. */
 static const struct shape gpu_chains_all[] = {{1, 1, 3 << 24, 1 << 13}, END};
 
+static const struct shape gpu_tables_smoke[] = {TABLE(8192, 50304, 1024), END};
+static const struct shape gpu_tables_default[] = {TABLE(8192, 50304, 1024),
+                                                  TABLE(32768, 128256, 4096), END};
+static const struct shape gpu_tables_full[] = {TABLE(1024, 8192, 256), TABLE(8192, 50304, 1024),
+                                               TABLE(131072, 50304, 1024),
+                                               TABLE(32768, 128256, 4096), END};
+
 const struct shape *sweep_shapes(enum sweep s, int effort, bool gpu) {
     static const struct shape *const gpu_table[][3] = {
         [SWEEP_vectors] = {gpu_vectors_smoke, gpu_vectors_default, gpu_vectors_full},
@@ -139,6 +157,7 @@ const struct shape *sweep_shapes(enum sweep s, int effort, bool gpu) {
         [SWEEP_cubes] = {gpu_cubes_smoke, gpu_cubes_default, gpu_cubes_full},
         [SWEEP_batches] = {batches_smoke, gpu_batches_default, gpu_batches_full},
         [SWEEP_chains] = {gpu_chains_all, gpu_chains_all, gpu_chains_all},
+        [SWEEP_tables] = {gpu_tables_smoke, gpu_tables_default, gpu_tables_full},
     };
     if (gpu) return gpu_table[s][effort];
     static const struct shape *const table[][3] = {
@@ -149,6 +168,7 @@ const struct shape *sweep_shapes(enum sweep s, int effort, bool gpu) {
         [SWEEP_cubes] = {cubes_smoke, cubes_default, cubes_full},
         [SWEEP_batches] = {batches_smoke, batches_default, batches_full},
         [SWEEP_chains] = {chains_all, chains_all, chains_all},
+        [SWEEP_tables] = {tables_smoke, tables_default, tables_full},
     };
     return table[s][effort];
 }
@@ -203,10 +223,17 @@ const struct shape *check_shapes(enum sweep s) {
     static const struct shape chains[] = {
         {1, 1, 1, 1},     {1, 1, 7, 3}, {1, 1, 16, 5}, {1, 1, 129, 64}, {1, 1, 1000, 100},
         {1, 1, 4096, 16}, END};
+    static const struct shape tables[] = {TABLE(1, 1, 1),      TABLE(1, 7, 3),
+                                          TABLE(5, 1, 16),     TABLE(3, 5, 7),
+                                          TABLE(16, 16, 16),   TABLE(33, 64, 17),
+                                          TABLE(64, 3, 64),    TABLE(100, 1000, 48),
+                                          TABLE(257, 129, 80), TABLE(1000, 31, 33),
+                                          TABLE(300, 5003, 8), TABLE(2048, 515, 130),
+                                          TABLE(7, 65, 1024),  END};
     static const struct shape *const table[] = {
         [SWEEP_vectors] = vectors,   [SWEEP_squares] = squares, [SWEEP_rows] = rows,
         [SWEEP_matrices] = matrices, [SWEEP_cubes] = cubes,     [SWEEP_batches] = batches,
-        [SWEEP_chains] = chains,
+        [SWEEP_chains] = chains,     [SWEEP_tables] = tables,
     };
     return table[s];
 }

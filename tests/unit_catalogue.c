@@ -99,6 +99,26 @@ static void test_roles(void) {
     CHECK(bytes_of(OP_bmm, DT_fp32, product) == 3 * 4 * (32 * 64 + 64 * 48 + 32 * 48), "batch");
     CHECK(flops_of(OP_bmm, product) == 3 * 2.0 * 32 * 48 * 64, "batch");
 
+    CHECK(bytes_of(OP_mean_loss_backward, DT_bf16, v) == 4 + 4 + 200, "IN_ACC is fp32");
+    CHECK(bytes_of(OP_cast_from_bf16, DT_fp8_e4m3, v) == 300, "IN_BF16");
+    CHECK(bytes_of(OP_cross_entropy, DT_fp64, args_of(1, 3, 5, 1)) == 8 * 15 + 4 * 3 + 8 * 3,
+          "INDEX is int32");
+    /* 3 tokens read 3 rows of a table, and 30 tokens all 5 of another */
+    CHECK(bytes_of(OP_embedding, DT_fp32, args_of(1, 3, 100, 8)) == 4 * (24 + 3 + 24), "GATHERED");
+    CHECK(bytes_of(OP_embedding, DT_fp32, args_of(1, 30, 5, 8)) == 4 * (40 + 30 + 240),
+          "GATHERED, all of it");
+    CHECK(op_footprint(&ops[OP_embedding], DT_fp32, (struct shape){1, 3, 100, 8}) ==
+              4 * (800 + 3 + 24),
+          "all of a table lies in memory");
+    struct args gradient = args_of(1, 3, 100, 8);
+    CHECK(bytes_of(OP_embedding_backward, DT_bf16, gradient) == 2 * 24 + 4 * 3 + 2 * 800,
+          "all of a gradient is written");
+    gradient.beta = 1;
+    CHECK(bytes_of(OP_embedding_backward, DT_bf16, gradient) == 2 * 24 + 4 * 3 + 4 * 800, "beta");
+    CHECK(op_takes_beta(&ops[OP_embedding_backward]) && op_takes_beta(&ops[OP_bmm]) &&
+              !op_takes_beta(&ops[OP_matvec]) && !op_takes_beta(&ops[OP_embedding]),
+          "beta");
+
     const struct operand *C = &ops[OP_matmul].operand[2];
     CHECK(operand_dtype(C, DT_nvfp4) == DT_bf16 && operand_dtype(C, DT_tf32) == DT_fp32,
           "product dtypes");
@@ -206,6 +226,12 @@ static void test_refusals(void) {
     CHECK(refusal(OP_dot, DT_nvfp4, LAYOUT_FLAT, (struct shape){1, 1, 24, 1}) != NULL, "x[24]");
     CHECK(refusal(OP_matmul, DT_fp8_e4m3, LAYOUT_NN, (struct shape){1, 3, 17, 5}) == NULL,
           "fp8 has no blocks");
+    CHECK(refusal(OP_embedding, DT_fp32, LAYOUT_FLAT, (struct shape){1, 3, INT32_MAX, 1}) == NULL,
+          "int32 indices");
+    CHECK(refusal(OP_embedding, DT_fp32, LAYOUT_FLAT, (struct shape){1, 3, big, 1}) != NULL,
+          "words past int32 indices");
+    CHECK(refusal(OP_embedding, DT_fp32, LAYOUT_FLAT, (struct shape){1, big, 3, 1}) != NULL,
+          "tokens past int32 counters");
 }
 
 /* ---- dtypes without a kernel: each has a reason, and not another's ---- */
@@ -248,6 +274,8 @@ static void test_dtypes(void) {
     CHECK(strstr(op_refuses_dtype(&ops[OP_cast_to_fp32], DT_fp32), "copy"), "fp32 to fp32");
     CHECK(strstr(op_refuses_dtype(&ops[OP_adam], DT_fp8_e4m3), "16 bits or more"), "adam of fp8");
     CHECK(strstr(op_refuses_dtype(&ops[OP_adam_master], DT_fp32), "second"), "master of fp32");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_mse], DT_fp8_e4m3), "training"), "mse of fp8");
+    CHECK(strstr(op_refuses_dtype(&ops[OP_cast_from_bf16], DT_fp32), "fp8"), "bf16 to fp32");
 }
 
 int main(void) {

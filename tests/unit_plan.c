@@ -17,6 +17,7 @@ static void shapes(void) {
     CHECK(parses("softmax", "64x1024", (struct shape){1, 64, 1024, 1}), "rows");
     CHECK(parses("matmul", "2x3x4", (struct shape){1, 2, 3, 4}), "product");
     CHECK(parses("bmm", "5x2x3x4", (struct shape){5, 2, 3, 4}), "batch");
+    CHECK(parses("embedding", "2x3x4", (struct shape){1, 2, 3, 4}), "table");
     CHECK(parses("fma", "128x16", (struct shape){1, 1, 128, 16}), "chain");
     static const char *const bad[] = {"",
                                       "x",

@@ -1,4 +1,4 @@
-/* casts.c - between fp32 and every other dtype, rounding to nearest even, in plain C. */
+/* casts.c - between fp32 and every other dtype, and from bf16 to fp8, rounding to nearest even, in plain C. */
 #include "vec.h"
 #include "parallel.h"
 #include "table_rows.h"

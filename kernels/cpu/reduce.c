@@ -1,4 +1,4 @@
-/* reduce.c - dot, sum, mean, max of vectors, in plain C. */
+/* reduce.c - dot, sum, mean, max, amax, mse of vectors, in plain C. */
 #include "vec.h"
 #include "parallel.h"
 #include "table_rows.h"

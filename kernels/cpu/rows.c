@@ -1,4 +1,4 @@
-/* rows.c - softmax, rmsnorm, layernorm: threads share out the rows; sums in fp32, of fp64 in fp64. Plain C. */
+/* rows.c - softmax, rmsnorm, layernorm, cross-entropy: threads share out the rows; sums in fp32, of fp64 in fp64. Plain C. */
 #include "vec.h"
 #include "parallel.h"
 #include "table_rows.h"

@@ -7,7 +7,8 @@
 
 extern const struct impl moves_cpu[], casts_cpu[], elementwise_cpu[], reduce_cpu[], rows_cpu[],
     fma_cpu[];
-extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[], optimizers_cpu[];
+extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[], embedding_cpu[],
+    optimizers_cpu[];
 extern const struct impl moves_avx2[], casts_avx2[], elementwise_avx2[], elementwise_stream_avx2[],
     reduce_avx2[], reduce_stream_avx2[], rows_avx2[], fma_avx2[];
 extern const struct impl transpose_avx2[], matvec_avx2[], matmul_avx2[];
@@ -29,6 +30,7 @@ const struct impl *const cpu_kernels[] = {
     transpose_cpu,
     matvec_cpu,
     matmul_cpu,
+    embedding_cpu,
     optimizers_cpu,
     /* AVX2 */
     casts_avx2,

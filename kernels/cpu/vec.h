@@ -41,6 +41,10 @@ static inline vec_fp32 larger_fp32(vec_fp32 a, vec_fp32 b) { return a > b ? a : 
 static inline vec_fp64 smaller_fp64(vec_fp64 a, vec_fp64 b) { return a < b ? a : b; }
 static inline vec_fp32 smaller_fp32(vec_fp32 a, vec_fp32 b) { return a < b ? a : b; }
 
+/* v where gate > 0, else 0 */
+static inline vec_fp64 where_positive_fp64(vec_fp64 gate, vec_fp64 v) { return gate > 0 ? v : 0; }
+static inline vec_fp32 where_positive_fp32(vec_fp32 gate, vec_fp32 v) { return gate > 0 ? v : 0; }
+
 static inline vec_fp64 root_fp64(vec_fp64 v) { return sqrt(v); }
 static inline vec_fp32 root_fp32(vec_fp32 v) { return sqrtf(v); }
 
@@ -107,6 +111,25 @@ static inline raw positive_8(raw v, uint8_t limit) {
     memcpy(pattern, &v, sizeof v);
     for (int i = 0; i < RAW_BYTES; i++) pattern[i] = pattern[i] <= limit ? pattern[i] : 0;
     memcpy(&v, pattern, sizeof v);
+    return v;
+}
+
+/* patterns of v where those of gate are from 1 up to `limit`, else 0 */
+static inline raw where_positive_16(raw gate, raw v, uint16_t limit) {
+    uint16_t pattern[RAW_BYTES / 2], kept[RAW_BYTES / 2];
+    memcpy(pattern, &gate, sizeof gate);
+    memcpy(kept, &v, sizeof v);
+    for (int i = 0; i < RAW_BYTES / 2; i++)
+        kept[i] = (uint16_t)(pattern[i] - 1) < limit ? kept[i] : 0;
+    memcpy(&v, kept, sizeof v);
+    return v;
+}
+static inline raw where_positive_8(raw gate, raw v, uint8_t limit) {
+    uint8_t pattern[RAW_BYTES], kept[RAW_BYTES];
+    memcpy(pattern, &gate, sizeof gate);
+    memcpy(kept, &v, sizeof v);
+    for (int i = 0; i < RAW_BYTES; i++) kept[i] = (uint8_t)(pattern[i] - 1) < limit ? kept[i] : 0;
+    memcpy(&v, kept, sizeof v);
     return v;
 }
 

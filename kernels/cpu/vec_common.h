@@ -64,6 +64,29 @@ static inline raw positive_bf16(raw v) { return positive_16(v, 0x7f80); }
 static inline raw positive_fp8_e4m3(raw v) { return positive_8(v, 0x7e); }
 static inline raw positive_fp8_e5m2(raw v) { return positive_8(v, 0x7c); }
 
+/* the same of v's elements, where `gate` has such a number */
+static inline raw keep_where_positive_fp16(raw gate, raw v) {
+    return where_positive_16(gate, v, 0x7c00);
+}
+static inline raw keep_where_positive_bf16(raw gate, raw v) {
+    return where_positive_16(gate, v, 0x7f80);
+}
+static inline raw keep_where_positive_fp8_e4m3(raw gate, raw v) {
+    return where_positive_8(gate, v, 0x7e);
+}
+static inline raw keep_where_positive_fp8_e5m2(raw gate, raw v) {
+    return where_positive_8(gate, v, 0x7c);
+}
+
+/* the bits of |v| */
+#define MAGNITUDE AFN(magnitude)
+static inline vec_fp64 magnitude_fp64(vec_fp64 v) {
+    return from_bits_fp64(bits_fp64(v) & 0x7fffffffffffffffu);
+}
+static inline vec_fp32 magnitude_fp32(vec_fp32 v) {
+    return from_bits_fp32(bits_fp32(v) & 0x7fffffffu);
+}
+
 #define BODY "vec_parts.inc"
 #include "each_dtype.inc"
 

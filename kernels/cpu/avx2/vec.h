@@ -29,6 +29,12 @@ static inline vec_fp64 larger_fp64(vec_fp64 a, vec_fp64 b) { return _mm256_max_p
 static inline vec_fp32 larger_fp32(vec_fp32 a, vec_fp32 b) { return _mm256_max_ps(a, b); }
 static inline vec_fp64 smaller_fp64(vec_fp64 a, vec_fp64 b) { return _mm256_min_pd(a, b); }
 static inline vec_fp32 smaller_fp32(vec_fp32 a, vec_fp32 b) { return _mm256_min_ps(a, b); }
+static inline vec_fp64 where_positive_fp64(vec_fp64 gate, vec_fp64 v) {
+    return _mm256_and_pd(v, _mm256_cmp_pd(gate, _mm256_setzero_pd(), _CMP_GT_OQ));
+}
+static inline vec_fp32 where_positive_fp32(vec_fp32 gate, vec_fp32 v) {
+    return _mm256_and_ps(v, _mm256_cmp_ps(gate, _mm256_setzero_ps(), _CMP_GT_OQ));
+}
 static inline vec_fp64 root_fp64(vec_fp64 v) { return _mm256_sqrt_pd(v); }
 static inline vec_fp32 root_fp32(vec_fp32 v) { return _mm256_sqrt_ps(v); }
 
@@ -258,6 +264,18 @@ static inline raw positive_16(raw v, uint16_t limit) {
 static inline raw positive_8(raw v, uint8_t limit) {
     const __m256i top = _mm256_set1_epi8((char)limit);
     return _mm256_and_si256(v, _mm256_cmpeq_epi8(_mm256_max_epu8(v, top), top));
+}
+
+/* less one, 0 is the largest pattern of all */
+static inline raw where_positive_16(raw gate, raw v, uint16_t limit) {
+    const __m256i top = _mm256_set1_epi16((short)(limit - 1)),
+                  less = _mm256_sub_epi16(gate, _mm256_set1_epi16(1));
+    return _mm256_and_si256(v, _mm256_cmpeq_epi16(_mm256_max_epu16(less, top), top));
+}
+static inline raw where_positive_8(raw gate, raw v, uint8_t limit) {
+    const __m256i top = _mm256_set1_epi8((char)(limit - 1)),
+                  less = _mm256_sub_epi8(gate, _mm256_set1_epi8(1));
+    return _mm256_and_si256(v, _mm256_cmpeq_epi8(_mm256_max_epu8(less, top), top));
 }
 
 #define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */

@@ -30,6 +30,12 @@ static inline vec_fp64 larger_fp64(vec_fp64 a, vec_fp64 b) { return _mm512_max_p
 static inline vec_fp32 larger_fp32(vec_fp32 a, vec_fp32 b) { return _mm512_max_ps(a, b); }
 static inline vec_fp64 smaller_fp64(vec_fp64 a, vec_fp64 b) { return _mm512_min_pd(a, b); }
 static inline vec_fp32 smaller_fp32(vec_fp32 a, vec_fp32 b) { return _mm512_min_ps(a, b); }
+static inline vec_fp64 where_positive_fp64(vec_fp64 gate, vec_fp64 v) {
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(gate, _mm512_setzero_pd(), _CMP_GT_OQ), v);
+}
+static inline vec_fp32 where_positive_fp32(vec_fp32 gate, vec_fp32 v) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate, _mm512_setzero_ps(), _CMP_GT_OQ), v);
+}
 static inline vec_fp64 root_fp64(vec_fp64 v) { return _mm512_sqrt_pd(v); }
 static inline vec_fp32 root_fp32(vec_fp32 v) { return _mm512_sqrt_ps(v); }
 static inline double sum_lanes_fp64(vec_fp64 v) { return _mm512_reduce_add_pd(v); }
@@ -226,6 +232,17 @@ static inline raw positive_16(raw v, uint16_t limit) {
 }
 static inline raw positive_8(raw v, uint8_t limit) {
     return _mm512_maskz_mov_epi8(_mm512_cmple_epu8_mask(v, _mm512_set1_epi8((char)limit)), v);
+}
+
+/* less one, 0 is the largest pattern of all */
+static inline raw where_positive_16(raw gate, raw v, uint16_t limit) {
+    const __m512i less = _mm512_sub_epi16(gate, _mm512_set1_epi16(1));
+    return _mm512_maskz_mov_epi16(_mm512_cmplt_epu16_mask(less, _mm512_set1_epi16((short)limit)),
+                                  v);
+}
+static inline raw where_positive_8(raw gate, raw v, uint8_t limit) {
+    const __m512i less = _mm512_sub_epi8(gate, _mm512_set1_epi8(1));
+    return _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(less, _mm512_set1_epi8((char)limit)), v);
 }
 
 #define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */
