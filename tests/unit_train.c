@@ -106,7 +106,7 @@ static void test_activation_memory(void) {
     }
 }
 
-/* Whatever is asked for, the formulas say what the ledger finds, but for scratch and a few scalars. */
+/* Whatever is asked for, the formulas say what the ledger finds, but for kernels' scratch. */
 static void test_ledger_against_formulas(void) {
     for (int keep = 0; keep < 4; keep++)
         for (int vocab = 0; vocab <= 96; vocab += 96)
@@ -124,10 +124,9 @@ static void test_ledger_against_formulas(void) {
                     const struct model_bytes want = model_bytes(&s.model);
                     if (!begin(&t, &s)) continue;
                     for (int k = 0; k < MEMORY_KINDS; k++) {
-                        const int64_t scalars = k == MEMORY_temporaries ? 400 : 0;
                         const int64_t got = t.ledger.peak[k] -
                                             (k == MEMORY_temporaries ? t.model.scratch_bytes : 0);
-                        CHECK(got >= want.kind[k] && got <= want.kind[k] + scalars,
+                        CHECK(got == want.kind[k],
                               "keep %d vocab %d %s micro %d %s: %lld, formula %lld", keep, vocab,
                               precision_names[p], micro, memory_kind_names[k], (long long)got,
                               (long long)want.kind[k]);
@@ -288,7 +287,8 @@ static double reference(struct trainer *t, double **grad) {
     return loss;
 }
 
-/* Relative error of the whole gradient, by norms, within what the precision allows. */
+/* Relative error of each gradient by norms. Where Z is near 0 a rounding decides whether the ReLU lets a gradient through:
+ * a share u of the elements, hence an error of about sqrt(u). */
 static void test_reference(enum precision p, double tolerance) {
     struct train_spec s = spec_of(64, 3, 96, p, UPDATE_adamw);
     struct trainer t;
@@ -419,27 +419,31 @@ static bool parameters_moved(struct trainer *t, const double *before) {
     return moved;
 }
 
-/* The gradient of a mean over 2^18 elements is below fp16's smallest number: all of it becomes 0. */
+/* The gradient of a mean over 2^21 elements is below half of fp16's smallest number: without a scale all of it becomes 0. */
 static void test_fp16_underflow(void) {
+    struct train_spec s = spec_of(32, 2, 65536, PRECISION_fp16, UPDATE_adam);
+    struct trainer t;
+    struct step_result first, last = {.loss = NAN};
+    double before[32 * 32], square;
+    s.model.objective = OBJECTIVE_mean;
+    s.model.master = true;
+    s.norm = true;
+    if (!begin(&t, &s)) return;
+    if (trainer_gradients(&t, &square)) abort();
+    trainer_end(&t);
+    s.goal = 0.9 * sqrt(square);
     for (int scaled = 0; scaled < 2; scaled++) {
-        struct train_spec s = spec_of(64, 2, 4096, PRECISION_fp16, UPDATE_adam);
-        struct trainer t;
-        struct step_result first, last;
-        double before[64 * 64];
-        s.model.objective = OBJECTIVE_mean;
-        s.hyper.lr = 2e-3;
-        s.norm = true;
-        s.scaling = (struct loss_scaling){scaled, 0x1p24, 2000, 0};
-        if (!begin(&t, &s)) continue;
-        s.goal = 0;
+        s.scaling = (struct loss_scaling){scaled, 0x1p16, 2000, 0};
+        if (!begin(&t, &s)) return;
         if (trainer_read(&t, 0, false, before) || trainer_step(&t, &first)) abort();
-        for (int i = 0; i < 60; i++)
+        for (int i = 0; i < 8; i++)
             if (trainer_step(&t, &last)) abort();
         if (scaled) {
-            CHECK(parameters_moved(&t, before), "parameters stayed");
+            CHECK(first.grad_norm > 0 && parameters_moved(&t, before), "gradient %g", first.grad_norm);
             CHECK(last.loss < 0.5 * first.loss, "loss %g -> %g", first.loss, last.loss);
         } else {
-            CHECK(first.grad_norm == 0 || first.grad_norm < 1e-5, "gradient %g", first.grad_norm);
+            CHECK(first.grad_norm == 0, "gradient %g", first.grad_norm);
+            CHECK(!parameters_moved(&t, before) && last.loss == first.loss, "loss %g -> %g", first.loss, last.loss);
         }
         trainer_end(&t);
     }
@@ -575,9 +579,9 @@ int main(void) {
     for (int o = 0; o < OBJECTIVES; o++) test_finite_differences((enum objective)o);
     test_reference(PRECISION_fp64, 1e-12);
     test_reference(PRECISION_fp32, 1e-5);
-    test_reference(PRECISION_fp16, 5e-3);
-    test_reference(PRECISION_bf16, 3e-2);
-    test_reference(PRECISION_fp8, 0.2);
+    test_reference(PRECISION_fp16, 0.03);
+    test_reference(PRECISION_bf16, 0.1);
+    test_reference(PRECISION_fp8, 0.5);
     test_equal_gradients(PRECISION_fp32, 0);
     test_equal_gradients(PRECISION_bf16, 80);
     test_all_optimizers();

@@ -236,10 +236,16 @@ static bool whole_of(const json_t *meta, const char *name, uint64_t *value) {
     return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/* The state beside the tensors, into *t when all of it fits; a sentence, or NULL. */
-static const char *state_of(const json_t *meta, struct trainer *t, uint64_t data, const char **detail) {
+struct state {
+    uint64_t step, updates, good_steps;
+    double scale;
+};
+
+/* The state beside the tensors; a sentence when it is not of this run, or NULL. */
+static const char *state_of(const json_t *meta, const struct trainer *t, uint64_t data,
+                            struct state *s, const char **detail) {
     char name[160], *end;
-    uint64_t step, updates, seed, good_steps, stored_data;
+    uint64_t seed, stored_data;
     train_name(&t->spec, name, sizeof name);
     *detail = "";
     if (strcmp(text_of(meta, "format"), format) != 0) return "not written by 'roofline train'";
@@ -248,18 +254,14 @@ static const char *state_of(const json_t *meta, struct trainer *t, uint64_t data
         return "of another model or optimizer: ";
     }
     const char *scale_text = text_of(meta, "loss_scale");
-    const double scale = strtod(scale_text, &end);
-    if (!whole_of(meta, "step", &step) || !whole_of(meta, "updates", &updates) ||
-        !whole_of(meta, "seed", &seed) || !whole_of(meta, "good_steps", &good_steps) ||
-        !whole_of(meta, "data", &stored_data) || end == scale_text || *end || !(scale > 0) ||
-        step > INT64_MAX || updates > step || good_steps > step)
+    s->scale = strtod(scale_text, &end);
+    if (!whole_of(meta, "step", &s->step) || !whole_of(meta, "updates", &s->updates) ||
+        !whole_of(meta, "seed", &seed) || !whole_of(meta, "good_steps", &s->good_steps) ||
+        !whole_of(meta, "data", &stored_data) || end == scale_text || *end || !(s->scale > 0) ||
+        s->step > INT64_MAX || s->updates > s->step || s->good_steps > s->step)
         return "its metadata are damaged";
     if (seed != t->spec.seed) return "of a run with another --seed";
     if (stored_data != data) return "of a run on other data";
-    t->step = (int64_t)step;
-    t->updates = (int64_t)updates;
-    t->spec.scaling.scale = scale;
-    t->spec.scaling.good_steps = (int64_t)good_steps;
     return NULL;
 }
 
@@ -303,6 +305,7 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
     uint64_t sum;
     char digits[DIGEST_DIGITS + 1];
     const char *detail = "", *why;
+    struct state state;
     struct item *items = items_of(t, &count);
     json_t *meta = read_metadata(f, s->header_bytes);
     int status = -1;
@@ -310,7 +313,7 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
         refuse(path, items ? "not written by 'roofline train'" : "out of memory", "");
         goto done;
     }
-    why = state_of(meta, t, data, &detail);
+    why = state_of(meta, t, data, &state, &detail);
     if (!why) why = tensors_match(s, items, count);
     if (why) {
         refuse(path, why, detail);
@@ -330,6 +333,10 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
         goto done;
     }
     if (t->amax) model_set_scales(&t->model, t->amax);
+    t->step = (int64_t)state.step;
+    t->updates = (int64_t)state.updates;
+    t->spec.scaling.scale = state.scale;
+    t->spec.scaling.good_steps = (int64_t)state.good_steps;
     status = 0;
 done:
     json_decref(meta);
@@ -340,7 +347,10 @@ done:
 int checkpoint_load(struct trainer *t, const char *path, uint64_t data) {
     struct stored_tensors stored;
     struct complaint why;
-    if (safetensors_read(path, &stored, &why)) return refuse(path, "", why.text);
+    if (safetensors_read(path, &stored, &why)) {
+        fprintf(stderr, "roofline: checkpoint %s\n", why.text);
+        return -1;
+    }
     FILE *f = fopen(path, "rb");
     const int status = f ? load_from(t, f, path, &stored, data) : refuse(path, strerror(errno), "");
     if (f) fclose(f);

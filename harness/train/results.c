@@ -224,7 +224,8 @@ void results_print_phases(FILE *f, const struct train_spec *spec, const struct t
         if (!isnan(c->roof_s)) fprintf(f, " %5.1f %%", 100 * c->roof_s / t->time_s);
         fputc('\n', f);
     }
-    fprintf(f, "backward / forward: %.3g by FLOPs, %.3g measured",
+    fprintf(f, "backward / forward: %.3g by products, %.3g by all FLOPs, %.3g measured",
+            r->cost[ROW_backward].formula_flops / r->cost[ROW_forward].formula_flops,
             (r->cost[ROW_backward].flops - r->cost[ROW_backward].recompute_flops) /
                 r->cost[ROW_forward].flops,
             r->time[ROW_backward].time_s / r->time[ROW_forward].time_s);

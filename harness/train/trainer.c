@@ -16,6 +16,7 @@ static const double cut = 3;                /* standard deviations that initial 
 
 struct hyperparameters hyperparameters_for(enum update u) {
     struct hyperparameters h = {1e-3, 0.9, 0.999, 1e-8, 0, 0};
+    if (u == UPDATE_adagrad || u == UPDATE_rmsprop) h.lr = 1e-2;
     if (u == UPDATE_adagrad) h.eps = 1e-5;
     if (u == UPDATE_rmsprop) h.beta2 = 0.99;
     if (u == UPDATE_adamw) h.decay = 0.01;
@@ -242,7 +243,7 @@ static int put_hyper(struct trainer *t, double grad_scale) {
     return t->device->upload(t->device, t->model.hyper, word, bytes_of(t->model.acc, HYPER_COUNT));
 }
 
-/* The gradients' norm as it would be without loss scaling; not finite when one of them is not. */
+/* The gradients' norm as it would be without loss scaling; infinite when one of them is infinite or no number. */
 static int read_norm(struct trainer *t, double *norm) {
     double sum = 0;
     for (int g = 0; g < t->model.groups; g++) {
@@ -251,7 +252,7 @@ static int read_norm(struct trainer *t, double *norm) {
         if (error) return error;
         sum += x;
     }
-    *norm = sqrt(sum) / t->model.loss_scale;
+    *norm = isfinite(sum) ? sqrt(sum) / t->model.loss_scale : INFINITY;
     return 0;
 }
 

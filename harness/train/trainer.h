@@ -8,8 +8,8 @@ struct hyperparameters {
     double clip; /* of the gradients' norm; 0: none */
 };
 
-/* Lecture's and PyTorch's: lr 1e-3, betas 0.9 and 0.999 (RMSProp: 0.99), eps 1e-8 (AdaGrad: 1e-5, inside the root), decay 0
- * (AdamW: 0.01), no clipping. */
+/* PyTorch's: lr 1e-3 (AdaGrad, RMSProp: 1e-2), betas 0.9 and 0.999 (RMSProp: 0.99), eps 1e-8 (AdaGrad: the lecture's 1e-5,
+ * inside the root), decay 0 (AdamW: 0.01), no clipping. */
 struct hyperparameters hyperparameters_for(enum update u);
 
 /* Dynamic loss scaling (Micikevicius et al. 2018): halved and the step skipped when gradients are not finite, doubled after

@@ -54,6 +54,12 @@ int64_t model_parameters(const struct model_config *c) {
     return model_multiplied(c) + c->dim * c->vocab;
 }
 
+bool model_in_one_group(const struct model_config *c) {
+    enum { ALIGNMENT = 256 }; /* what kernels may expect of a buffer */
+    const int64_t element = dtypes[precision_stored(c->precision)].bits / 8;
+    return c->dim * c->dim * element % ALIGNMENT == 0 && c->dim * c->vocab * element % ALIGNMENT == 0;
+}
+
 static int64_t bytes_an_element(enum dtype t) { return dtypes[t].bits / 8; }
 
 /* Matrices of rows x dim that the forward pass leaves for the backward pass. */
@@ -62,6 +68,13 @@ static int64_t kept_outputs(const struct model_config *c) {
     if (c->keep == KEEP_input) return c->layers < 2 ? c->layers : 2; /* a layer's input and output */
     /* inputs of all segments but the first, which is X; outputs of the one at work */
     return (c->layers + c->segment - 1) / c->segment - 1 + c->segment;
+}
+
+/* Numbers by themselves: hyperparameters, a loss a micro-batch, a sum of squares a group of gradients, fp8's largest elements. */
+static int64_t scalars(const struct model_config *c) {
+    const int64_t matrices = c->layers + (c->vocab ? 2 : 0);
+    const int64_t largest = c->precision == PRECISION_fp8 ? 3 * (c->layers + 2) : 0;
+    return HYPER_COUNT + c->micro_batches + (model_in_one_group(c) ? 1 : matrices) + largest;
 }
 
 struct model_bytes model_bytes(const struct model_config *c) {
@@ -74,7 +87,8 @@ struct model_bytes model_bytes(const struct model_config *c) {
     b.kind[MEMORY_gradients] = n * element;
     b.kind[MEMORY_optimizer] = n * (update_states(c->update) + (c->master ? 1 : 0)) * acc;
     b.kind[MEMORY_activations] = rows * c->dim * kept_outputs(c) * element;
-    b.kind[MEMORY_temporaries] = 2 * rows * c->dim * element; /* what comes from above, what goes on below */
+    /* what comes from above, what goes on below */
+    b.kind[MEMORY_temporaries] = 2 * rows * c->dim * element + scalars(c) * acc;
     b.kind[MEMORY_data] = c->rows * c->dim * element;
     if (c->vocab) {
         /* activations: H_0 and the logits; temporaries: a loss a row and the logits' gradient; data: tokens, labels */
@@ -83,6 +97,8 @@ struct model_bytes model_bytes(const struct model_config *c) {
         b.kind[MEMORY_data] = 2 * c->rows * index;
     } else if (c->objective == OBJECTIVE_mse) {
         b.kind[MEMORY_data] *= 2;
+    } else {
+        b.kind[MEMORY_data] += acc; /* t */
     }
     if (c->precision == PRECISION_fp8) { /* the two operands at work, a byte an element, of the widest product */
         const int64_t wide = c->vocab > c->dim ? c->vocab : c->dim;

@@ -70,6 +70,9 @@ const char *model_refuses(const struct model_config *c);
 int64_t model_multiplied(const struct model_config *c);
 int64_t model_parameters(const struct model_config *c);
 
+/* Whether all parameters lie in one piece, updated by one call: where every matrix ends at an aligned address. */
+bool model_in_one_group(const struct model_config *c);
+
 /* Bytes by kind, from the formulas alone: scratch of kernels is in none. */
 struct model_bytes {
     int64_t kind[MEMORY_KINDS];

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256 }; /* what kernels may expect of a buffer */
-
 struct builder {
     struct model *m;
     const struct model_host *host;
@@ -92,10 +90,6 @@ static void *scratch_for(struct builder *b, const struct impl *impl, size_t byte
     return p;
 }
 
-static bool aligned(int64_t elements, enum dtype t) {
-    return elements * dtypes[t].bits / 8 % ALIGNMENT == 0;
-}
-
 static void add_parameter(struct builder *b, int64_t rows, int64_t cols, double deviation,
                           const char *format, int number) {
     struct parameter *p = &b->m->parameter[b->m->parameters++];
@@ -106,9 +100,7 @@ static void add_parameter(struct builder *b, int64_t rows, int64_t cols, double 
 /* Small matrices whose ends are not aligned get a group each. */
 static void lay_out_groups(struct builder *b) {
     struct model *m = b->m;
-    bool together = true;
-    for (int i = 0; i < m->parameters; i++)
-        together = together && aligned(m->parameter[i].rows * m->parameter[i].cols, m->stored);
+    const bool together = model_in_one_group(&m->config);
     m->groups = together ? 1 : m->parameters;
     m->group = calloc((size_t)m->groups, sizeof *m->group);
     if (!m->group) {
