@@ -410,6 +410,7 @@ static int train(struct options *o, struct device *d, const struct token_file *t
         fprintf(stderr, "roofline: device '%s' cannot be opened\n", d->name);
         return STATUS_ERROR;
     }
+    if (o->save && checkpoint_may_save(o->save)) goto done;
     if (trainer_begin(&t, d, &o->spec)) goto done;
     if (o->resume && access(o->save, F_OK) == 0) {
         if (checkpoint_load(&t, o->save, data)) goto done;

@@ -174,6 +174,20 @@ static int write_file(struct trainer *t, FILE *f, const struct item *items, size
     return fflush(f) || fsync(fileno(f)) ? -1 : 0;
 }
 
+static int say_unwritable(const char *path) {
+    fprintf(stderr, "roofline: cannot write checkpoint '%s': %s\n", path, strerror(errno));
+    return -1;
+}
+
+int checkpoint_may_save(const char *path) {
+    char *temporary = NULL;
+    errno = ENOMEM;
+    FILE *f = asprintf(&temporary, "%s.tmp", path) > 0 ? fopen(temporary, "wb") : NULL;
+    const int bad = f ? fclose(f) || unlink(temporary) : -1;
+    free(temporary);
+    return bad ? say_unwritable(path) : 0;
+}
+
 int checkpoint_save(struct trainer *t, const char *path, uint64_t data) {
     size_t count;
     char *temporary = NULL, *header = NULL;
@@ -196,8 +210,7 @@ int checkpoint_save(struct trainer *t, const char *path, uint64_t data) {
         }
         if (!status) status = sync_directory(path);
     }
-    if (status)
-        fprintf(stderr, "roofline: cannot write checkpoint '%s': %s\n", path, strerror(errno));
+    if (status) say_unwritable(path);
     free(items);
     free(temporary);
     free(header);

@@ -76,6 +76,9 @@ void train_name(const struct train_spec *spec, char *text, size_t size);
  * after it has reached the disk. `data` names the data: token_file.digest, or 0. 0, or -1 after one line on stderr. */
 int checkpoint_save(struct trainer *t, const char *path, uint64_t data);
 
+/* Whether a checkpoint could be written there; 0, or -1 after one line on stderr. */
+int checkpoint_may_save(const char *path);
+
 /* Into a trainer of the same spec; what does not belong to it is refused. 0, or -1 after one line on stderr. */
 int checkpoint_load(struct trainer *t, const char *path, uint64_t data);
 #endif
