@@ -29,9 +29,10 @@ int ceilings_load(const char *file, const char *dir, const struct device *d, str
     if (access(path, F_OK) == 0)
         status = load(path, d, out);
     else
-        fprintf(stderr,
-                "roofline: no '%s': the roof columns stay empty ('roofline peaks --out %s' makes it)\n",
-                path, dir);
+        fprintf(
+            stderr,
+            "roofline: no '%s': the roof columns stay empty ('roofline peaks --out %s' makes it)\n",
+            path, dir);
     free(path);
     return status;
 }

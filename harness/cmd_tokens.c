@@ -7,15 +7,18 @@
 #include <string.h>
 
 static void help(void) {
-    puts("Usage: roofline tokens TEXT... -o FILE\n"
-         "\n"
-         "Writes the bytes of text files as tokens 0 to 255, two bytes each (little endian), one file "
-         "after the other:\n"
-         "what 'roofline train --data FILE' reads. Files of another tokenizer's uint16 tokens do as "
-         "well, as they are.\n"
-         "\n"
-         "Example:\n"
-         "  roofline tokens README.md DECISIONS.md -o corpus.bin && roofline train --data corpus.bin");
+    puts(
+        "Usage: roofline tokens TEXT... -o FILE\n"
+        "\n"
+        "Writes the bytes of text files as tokens 0 to 255, two bytes each (little endian), one "
+        "file "
+        "after the other:\n"
+        "what 'roofline train --data FILE' reads. Files of another tokenizer's uint16 tokens do as "
+        "well, as they are.\n"
+        "\n"
+        "Example:\n"
+        "  roofline tokens README.md DECISIONS.md -o corpus.bin && roofline train --data "
+        "corpus.bin");
 }
 
 int cmd_tokens(int argc, char **argv) {
@@ -35,7 +38,8 @@ int cmd_tokens(int argc, char **argv) {
         out = optarg;
     }
     if (!out || optind == argc) {
-        fprintf(stderr, "roofline: tokens: %s\n", out ? "no text file is named" : "-o FILE is missing");
+        fprintf(stderr, "roofline: tokens: %s\n",
+                out ? "no text file is named" : "-o FILE is missing");
         return STATUS_ERROR;
     }
     if (tokens_from_text((const char *const *)argv + optind, argc - optind, out) ||

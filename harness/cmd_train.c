@@ -21,34 +21,44 @@ static void help(void) {
     puts(
         "Usage: roofline train [options]\n"
         "\n"
-        "Trains a DeepNetwork, L layers of a linear map (D x D, no bias) and a ReLU, and reports what a "
+        "Trains a DeepNetwork, L layers of a linear map (D x D, no bias) and a ReLU, and reports "
+        "what a "
         "step costs and\n"
-        "takes: memory by kind beside its formulas, FLOPs, each phase beside its roof, MFU. With --data "
+        "takes: memory by kind beside its formulas, FLOPs, each phase beside its roof, MFU. With "
+        "--data "
         "the network is\n"
         "put between an embedding and an unembedding and learns to tell the next token.\n"
         "\n"
         "What:\n"
         "  --dim D --layers L   (default: 1024 and 4; with --data 128 and 2)\n"
-        "  --batch B            rows of a step, or sequences with --data (default: 256; with --data 16)\n"
-        "  --loss NAME          mse: over elements (default); mean: (mean - target)^2, the lecture's\n"
+        "  --batch B            rows of a step, or sequences with --data (default: 256; with "
+        "--data 16)\n"
+        "  --loss NAME          mse: over elements (default); mean: (mean - target)^2, the "
+        "lecture's\n"
         "  --target T           of --loss mean (default: 0)\n"
-        "  --data FILE          uint16 tokens ('roofline tokens' makes such a file); loss: cross-entropy\n"
-        "  --seq S --vocab V    tokens of a sequence (default: 64); V (default: the largest token + 1, in "
+        "  --data FILE          uint16 tokens ('roofline tokens' makes such a file); loss: "
+        "cross-entropy\n"
+        "  --seq S --vocab V    tokens of a sequence (default: 64); V (default: the largest token "
+        "+ 1, in "
         "full 64s)\n"
-        "  --dtype NAME         fp64 fp32 tf32 fp16 bf16 fp8 (default: fp32; bf16 on a GPU); fp8 multiplies "
+        "  --dtype NAME         fp64 fp32 tf32 fp16 bf16 fp8 (default: fp32; bf16 on a GPU); fp8 "
+        "multiplies "
         "in E4M3 and\n"
         "                       keeps the rest in bf16\n"
         "  --optimizer NAME     sgd momentum adagrad rmsprop adam adamw (default: adamw)\n"
         "  --master             an fp32 copy of bf16 or fp16 parameters takes the updates\n"
-        "  --lr --beta1 --beta2 --eps --weight-decay X   (defaults: PyTorch's; AdaGrad's eps 1e-5, within "
+        "  --lr --beta1 --beta2 --eps --weight-decay X   (defaults: PyTorch's; AdaGrad's eps 1e-5, "
+        "within "
         "the root)\n"
         "  --clip NORM          scale gradients down to this norm\n"
         "  --loss-scale X       dynamic, or a number to keep (default: dynamic with fp16, else 1)\n"
         "  --micro-batches K    gradients of K parts of the batch are added up before one update\n"
-        "  --checkpoint WHAT    activation checkpointing: none (default), every-layer, sqrt, K: only the "
+        "  --checkpoint WHAT    activation checkpointing: none (default), every-layer, sqrt, K: "
+        "only the "
         "input of every\n"
         "                       K-th layer is kept; input: only the network's\n"
-        "  --seed N  --init NAME   truncated: N(0, 1/D) within 3 standard deviations (default); normal\n"
+        "  --seed N  --init NAME   truncated: N(0, 1/D) within 3 standard deviations (default); "
+        "normal\n"
         "How:\n"
         "  --steps N            (default: 20)\n"
         "  --device NAME        cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
@@ -58,20 +68,24 @@ static void help(void) {
         "Where to:\n"
         "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
         "  --peaks FILE         ceilings from another run's peaks.csv\n"
-        "  --save FILE          a checkpoint at the end, as safetensors; --save-every N: every N steps too\n"
+        "  --save FILE          a checkpoint at the end, as safetensors; --save-every N: every N "
+        "steps too\n"
         "  --resume             go on from --save FILE where there is one\n"
         "  --quiet              no line a step\n"
         "\n"
-        "The gradient of the input is computed as well, as in a network that has layers in front of it: so "
+        "The gradient of the input is computed as well, as in a network that has layers in front "
+        "of it: so "
         "backward takes\n"
         "exactly twice the FLOPs of forward.\n"
         "\n"
         "Examples:\n"
-        "  roofline train --dim 4 --layers 3 --batch 2 --dtype bf16 --optimizer adagrad --steps 3   # 432 "
+        "  roofline train --dim 4 --layers 3 --batch 2 --dtype bf16 --optimizer adagrad --steps 3  "
+        " # 432 "
         "bytes, 576 FLOPs\n"
         "  roofline train --dim 1024 --layers 16 --batch 64 --micro-batches 4   # a quarter of the "
         "activations\n"
-        "  roofline tokens README.md -o corpus.bin && roofline train --data corpus.bin --steps 300");
+        "  roofline tokens README.md -o corpus.bin && roofline train --data corpus.bin --steps "
+        "300");
 }
 
 struct options {
@@ -165,9 +179,9 @@ static int parse(int argc, char **argv, struct options *o) {
     struct option longs[ROWS + 2] = {{NULL, 0, NULL, 0}};
     int c;
     for (int i = 0; i < ROWS; i++)
-        longs[i] = (struct option){table[i].name,
-                                   table[i].kind == FLAG ? no_argument : required_argument, NULL,
-                                   FIRST + i};
+        longs[i] =
+            (struct option){table[i].name, table[i].kind == FLAG ? no_argument : required_argument,
+                            NULL, FIRST + i};
     longs[ROWS] = (struct option){"help", no_argument, NULL, 'h'};
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -278,7 +292,8 @@ static int complete(struct options *o, const struct device *d, const struct toke
     s->hyper.eps = isnan(o->eps) ? usual.eps : o->eps;
     s->hyper.decay = isnan(o->decay) ? usual.decay : o->decay;
     if (threads_parse(d, o->threads ? o->threads : "all", threads) != 1) {
-        if (o->threads) fprintf(stderr, "roofline: --threads '%s': one number, or all\n", o->threads);
+        if (o->threads)
+            fprintf(stderr, "roofline: --threads '%s': one number, or all\n", o->threads);
         return -1;
     }
     s->threads = threads[0];

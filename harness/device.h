@@ -82,7 +82,8 @@ struct device {
     void (*host_release)(struct device *d, void *p, size_t bytes);
     /* In the order of the work launched: src, of host_alloc(), must stay until a later wait. */
     int (*upload_later)(struct device *d, void *dst, const void *src, size_t bytes);
-    int64_t (*memory_in_use)(struct device *d); /* bytes of it given out, to everybody; -1 unknown */
+    int64_t (*memory_in_use)(
+        struct device *d); /* bytes of it given out, to everybody; -1 unknown */
     struct placement (*placement)(struct device *d);
     struct conditions (*conditions)(struct device *d);
     double (*flops_per_cycle)(struct device *d, enum dtype t,

@@ -19,7 +19,7 @@ struct ledger {
     size_t count, room;
     int64_t live[MEMORY_KINDS], peak[MEMORY_KINDS]; /* bytes asked for; each kind's own peak */
     int64_t live_bytes, peak_bytes;                 /* of all kinds together, at one time */
-    int64_t padding_bytes;                          /* beside them, so that no two buffers share their low address bits */
+    int64_t padding_bytes; /* beside them, so that no two buffers share their low address bits */
     int64_t in_use_before; /* on the device by everybody, before the first allocation; -1 unknown */
 };
 

@@ -36,7 +36,7 @@ void os_sleep_s(double seconds);
 int64_t os_available_memory(
     void); /* bytes that can be had without swapping, cgroup limit included; -1 unknown */
 int64_t os_resident_memory(void); /* bytes of this process in memory; -1 unknown */
-int os_pin_thread(int cpu); /* 0, -1: not possible here */
+int os_pin_thread(int cpu);       /* 0, -1: not possible here */
 
 /* Threads of this process, at most max; 0 where they can't be listed. */
 int os_threads(int threads[], int max);

@@ -87,7 +87,8 @@ static void test_toy_network(void) {
     CHECK(flops.forward + flops.backward == 576, "%g FLOPs", flops.forward + flops.backward);
     CHECK(flops.backward == 2 * flops.forward, "backward %g", flops.backward);
     if (begin(&t, &s)) {
-        CHECK(four_kinds(t.ledger.peak) == 432, "%lld measured", (long long)four_kinds(t.ledger.peak));
+        CHECK(four_kinds(t.ledger.peak) == 432, "%lld measured",
+              (long long)four_kinds(t.ledger.peak));
         CHECK(t.ledger.peak[MEMORY_data] == predicted.kind[MEMORY_data], "data");
     }
     trainer_end(&t);
@@ -140,7 +141,8 @@ static void test_flops_counted(void) {
         enum keep keep;
         int64_t segment;
         double factor; /* times N rows */
-    } cases[] = {{KEEP_all, 0, 6}, {KEEP_segments, 1, 8}, {KEEP_segments, 3, 8}, {KEEP_input, 0, 6 + 8}};
+    } cases[] = {
+        {KEEP_all, 0, 6}, {KEEP_segments, 1, 8}, {KEEP_segments, 3, 8}, {KEEP_input, 0, 6 + 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct train_spec s = spec_of(32, 9, 16, PRECISION_fp32, UPDATE_sgd);
         struct trainer t;
@@ -218,8 +220,9 @@ static void test_finite_differences(enum objective objective) {
             trainer_gradients(&t, &down);
             value[j] = kept;
             const double want = (up - down) / (2 * h);
-            CHECK(fabs(all[i][j] - want) < 1e-7 * (1 + fabs(want)), "%s: parameter %d element %lld: %g, want %g",
-                  objective_names[objective], i, (long long)j, all[i][j], want);
+            CHECK(fabs(all[i][j] - want) < 1e-7 * (1 + fabs(want)),
+                  "%s: parameter %d element %lld: %g, want %g", objective_names[objective], i,
+                  (long long)j, all[i][j], want);
         }
         trainer_write(&t, i, value);
         free(value);
@@ -355,7 +358,8 @@ static void test_equal_gradients(enum precision p, int64_t vocab) {
         other.model.keep = segment ? KEEP_segments : KEEP_input;
         other.model.segment = segment;
         double *got = all_gradients(&other, &n, &other_loss);
-        CHECK(other_loss == loss, "segment %lld: loss %g, want %g", (long long)segment, other_loss, loss);
+        CHECK(other_loss == loss, "segment %lld: loss %g, want %g", (long long)segment, other_loss,
+              loss);
         CHECK(memcmp(got, want, (size_t)n * sizeof *got) == 0, "segment %lld: other bits",
               (long long)segment);
         free(got);
@@ -372,7 +376,8 @@ static void test_equal_gradients(enum precision p, int64_t vocab) {
         /* each of the micro-batches rounds the sum once to what gradients are stored in */
         const double unit = dtypes[precision_stored(p)].fraction_bits;
         const double bound = (double)micro * ldexp(1, -(int)unit) * largest;
-        CHECK(worst <= bound, "%lld micro-batches: off by %g, bound %g", (long long)micro, worst, bound);
+        CHECK(worst <= bound, "%lld micro-batches: off by %g, bound %g", (long long)micro, worst,
+              bound);
         CHECK(fabs(other_loss - loss) < 1e-5 * loss, "loss %g, want %g", other_loss, loss);
         free(got);
     }
@@ -439,11 +444,13 @@ static void test_fp16_underflow(void) {
         for (int i = 0; i < 8; i++)
             if (trainer_step(&t, &last)) abort();
         if (scaled) {
-            CHECK(first.grad_norm > 0 && parameters_moved(&t, before), "gradient %g", first.grad_norm);
+            CHECK(first.grad_norm > 0 && parameters_moved(&t, before), "gradient %g",
+                  first.grad_norm);
             CHECK(last.loss < 0.5 * first.loss, "loss %g -> %g", first.loss, last.loss);
         } else {
             CHECK(first.grad_norm == 0, "gradient %g", first.grad_norm);
-            CHECK(!parameters_moved(&t, before) && last.loss == first.loss, "loss %g -> %g", first.loss, last.loss);
+            CHECK(!parameters_moved(&t, before) && last.loss == first.loss, "loss %g -> %g",
+                  first.loss, last.loss);
         }
         trainer_end(&t);
     }
@@ -481,7 +488,8 @@ static void test_clipping(void) {
     s.hyper.lr = 1;
     s.model.layers = 1;
     if (!begin(&t, &s)) return;
-    if (trainer_read(&t, 0, false, before) || trainer_step(&t, &r) || trainer_read(&t, 0, false, after))
+    if (trainer_read(&t, 0, false, before) || trainer_step(&t, &r) ||
+        trainer_read(&t, 0, false, after))
         abort();
     for (int i = 0; i < 256; i++) moved += (after[i] - before[i]) * (after[i] - before[i]);
     CHECK(r.grad_norm > 2e-3, "norm %g", r.grad_norm);

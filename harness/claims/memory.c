@@ -111,45 +111,14 @@ void judge_matvec(const struct evidence *e, struct finding *f) {
 
 /* ---- AdamW's update ---- */
 
-/* Its traffic a parameter in mixed precision: gradient (2 bytes), parameter (2), both moments (4 + 4) read, the last three
- * written. Its arithmetic: 4 for the moments' averages, 2 for the square and the scaling of g, 2 for the bias corrections,
- * 1 each for the root, epsilon, division and step, 2 for the decay. */
-static const double adamw_bytes = 2 + 2 + 4 + 4 + 2 + 4 + 4, adamw_flops = 14;
-
-static bool adamw_problem(const struct evidence *e, struct want *w) {
-    const int op = op_find("adamw");
-    if (op >= 0) *w = want_vector(e, (enum op_id)op);
-    return op >= 0;
-}
-
 void want_adamw(struct evidence *e) {
-    struct want w;
-    want_arithmetic(e, DT_fp32);
-    if (adamw_problem(e, &w)) want(e, w);
+    want_arithmetic(e, e->dtype);
+    want(e, want_vector(e, OP_adamw));
 }
 
 void judge_adamw(const struct evidence *e, struct finding *f) {
-    struct want w;
-    double bandwidth, peak;
-    if (adamw_problem(e, &w)) {
-        judge_bound(e, &w, f);
-        return;
-    }
-    claim_untested(f, "the catalogue has no operation that updates as AdamW does, and another "
-                      "one's speed would not be its speed");
-    struct finding unused;
-    const char *const placements[] = {"", "near", "far"};
-    if (!evidence_arithmetic(e, DT_fp32, &peak, &unused)) return;
-    for (int p = 0; p < 3; p++) {
-        if (!evidence_bandwidth(e, "copy", placements[p], &bandwidth, &unused)) continue;
-        f->predicted = fmin(1, peak / bandwidth / (adamw_flops / adamw_bytes));
-        claim_model(f,
-                    "%.0f FLOPs on %.0f bytes a parameter: intensity %.2g, accelerator intensity "
-                    "%.4g / %.3g = %.3g",
-                    adamw_flops, adamw_bytes, adamw_flops / adamw_bytes, peak, bandwidth,
-                    peak / bandwidth);
-        return;
-    }
+    const struct want w = want_vector(e, OP_adamw);
+    judge_bound(e, &w, f);
 }
 
 /* ---- a transposed view made contiguous ---- */

@@ -55,14 +55,13 @@ static int64_t stack_width(const struct evidence *e, int i) {
     return large_product(e).n * (i == 0 || i == LAYERS ? 1 : 2);
 }
 
-/* Layer i: its products; relu on its output; the gradient of relu, dY where Y > 0, by an elementwise product of as many
- * bytes and FLOPs. */
+/* Layer i: its products; relu on its output, and its gradient. */
 static void stack_layer(const struct evidence *e, int i, struct want w[LAYER_ROWS]) {
     const int64_t tokens = stack_tokens(e), out = stack_width(e, i + 1);
     layer_products(e, tokens, stack_width(e, i), out, w);
     w[3] = (struct want){OP_relu, e->dtype, LAYOUT_FLAT, {1, 1, tokens * out, 1}, false, false};
     w[4] = w[3];
-    w[4].op = OP_mul;
+    w[4].op = OP_relu_backward;
 }
 
 void want_stack(struct evidence *e) {

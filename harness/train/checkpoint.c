@@ -30,7 +30,9 @@ struct item {
     double *host; /* fp64 */
 };
 
-static size_t item_bytes(const struct item *x) { return storage_bytes(x->dtype, x->rows * x->cols); }
+static size_t item_bytes(const struct item *x) {
+    return storage_bytes(x->dtype, x->rows * x->cols);
+}
 
 static void add(struct item *items, size_t *count, const char *prefix, const struct parameter *p,
                 enum dtype t, void *base) {
@@ -72,7 +74,8 @@ static const char *stored_name(enum dtype t) {
 
 static uint64_t digest(uint64_t h, const void *data, size_t bytes) {
     const unsigned char *p = data;
-    for (; bytes >= 8; p += 8, bytes -= 8) { /* FNV-1a, by words, folded so that high bits count too */
+    for (; bytes >= 8;
+         p += 8, bytes -= 8) { /* FNV-1a, by words, folded so that high bits count too */
         uint64_t word;
         memcpy(&word, p, 8);
         h = (h ^ word) * 0x100000001b3u;
@@ -101,8 +104,10 @@ static char *header_of(const struct trainer *t, const struct item *items, size_t
     const struct {
         const char *name;
         uint64_t value;
-    } whole[] = {{"step", (uint64_t)t->step},       {"updates", (uint64_t)t->updates},
-                 {"seed", t->spec.seed},            {"good_steps", (uint64_t)t->spec.scaling.good_steps},
+    } whole[] = {{"step", (uint64_t)t->step},
+                 {"updates", (uint64_t)t->updates},
+                 {"seed", t->spec.seed},
+                 {"good_steps", (uint64_t)t->spec.scaling.good_steps},
                  {"data", data}};
     for (size_t i = 0; i < sizeof whole / sizeof *whole && !bad; i++) {
         snprintf(text, sizeof text, "%" PRIu64, whole[i].value);
@@ -114,11 +119,11 @@ static char *header_of(const struct trainer *t, const struct item *items, size_t
     for (size_t i = 0; i < count && !bad; i++) {
         const json_int_t begin = at;
         at += (int64_t)item_bytes(&items[i]);
-        bad = json_object_set_new(
-            root, items[i].name,
-            json_pack("{s:s, s:[I,I], s:[I,I]}", "dtype", stored_name(items[i].dtype), "shape",
-                      (json_int_t)items[i].rows, (json_int_t)items[i].cols, "data_offsets", begin,
-                      (json_int_t)at));
+        bad = json_object_set_new(root, items[i].name,
+                                  json_pack("{s:s, s:[I,I], s:[I,I]}", "dtype",
+                                            stored_name(items[i].dtype), "shape",
+                                            (json_int_t)items[i].rows, (json_int_t)items[i].cols,
+                                            "data_offsets", begin, (json_int_t)at));
     }
     char *header = bad ? NULL : json_dumps(root, JSON_COMPACT);
     json_decref(meta);
@@ -170,7 +175,8 @@ static int write_file(struct trainer *t, FILE *f, const struct item *items, size
         return -1;
     snprintf(digits, sizeof digits, "%016" PRIx64, sum);
     const long place = 8 + (long)(mark - header) + (long)strlen("\"digest\":\"");
-    if (fseek(f, place, SEEK_SET) || fwrite(digits, 1, DIGEST_DIGITS, f) != DIGEST_DIGITS) return -1;
+    if (fseek(f, place, SEEK_SET) || fwrite(digits, 1, DIGEST_DIGITS, f) != DIGEST_DIGITS)
+        return -1;
     return fflush(f) || fsync(fileno(f)) ? -1 : 0;
 }
 
@@ -279,7 +285,8 @@ static const char *state_of(const json_t *meta, const struct trainer *t, uint64_
 }
 
 /* The same tensors in the same places; a sentence, or NULL. */
-static const char *tensors_match(const struct stored_tensors *s, const struct item *items, size_t count) {
+static const char *tensors_match(const struct stored_tensors *s, const struct item *items,
+                                 size_t count) {
     if (s->count != count) return "its tensors are not those of this model";
     for (size_t i = 0; i < count; i++) {
         const struct stored_tensor *x = &s->tensor[i];

@@ -206,8 +206,8 @@ static double mfu(double flops, double seconds, double peak_gflop_s) {
 void results_print_phases(FILE *f, const struct train_spec *spec, const struct train_results *r) {
     const struct phase_cost *step = &r->cost[ROW_step];
     const double seconds = r->time[ROW_step].time_s;
-    fprintf(f, "\n%-10s %10s %10s %8s  %11s %11s  %-24s %8s %7s\n", "phase", "FLOPs", "bytes", "FLOP/B",
-            "roof", "measured", "[95 % of the median]", "GFLOP/s", "of roof");
+    fprintf(f, "\n%-10s %10s %10s %8s  %11s %11s  %-24s %8s %7s\n", "phase", "FLOPs", "bytes",
+            "FLOP/B", "roof", "measured", "[95 % of the median]", "GFLOP/s", "of roof");
     for (int p = 0; p < ROW_PHASES; p++) {
         const struct phase_cost *c = &r->cost[p];
         const struct phase_time *t = &r->time[p];
@@ -219,8 +219,8 @@ void results_print_phases(FILE *f, const struct train_spec *spec, const struct t
         format_time(t->ci_low_s, low, sizeof low);
         format_time(t->ci_high_s, high, sizeof high);
         snprintf(interval, sizeof interval, "[%s, %s]", low, high);
-        fprintf(f, "%-10s %10s %10s %8.3g  %11s %11s  %-24s %8.4g", row_phase_names[p], flops, bytes,
-                c->flops / c->bytes, roof, time, interval, c->flops / t->time_s * 1e-9);
+        fprintf(f, "%-10s %10s %10s %8.3g  %11s %11s  %-24s %8.4g", row_phase_names[p], flops,
+                bytes, c->flops / c->bytes, roof, time, interval, c->flops / t->time_s * 1e-9);
         if (!isnan(c->roof_s)) fprintf(f, " %5.1f %%", 100 * c->roof_s / t->time_s);
         fputc('\n', f);
     }
@@ -233,26 +233,27 @@ void results_print_phases(FILE *f, const struct train_spec *spec, const struct t
     fprintf(f, "; %.4g %s/s\n", (double)spec->model.rows / seconds,
             spec->model.vocab ? "tokens" : "rows");
     if (!isnan(r->peak_gflop_s))
-        fprintf(f,
-                "MFU %.3g %% (6 N rows / time / peak), %.3g %% counting every FLOP once, HFU %.3g %% "
-                "counting recomputed ones too; peak %.4g GFLOP/s %s\n",
-                100 * mfu(step->formula_flops, seconds, r->peak_gflop_s),
-                100 * mfu(step->flops - step->recompute_flops, seconds, r->peak_gflop_s),
-                100 * mfu(step->flops, seconds, r->peak_gflop_s), r->peak_gflop_s,
-                strcmp(r->peak_source, "published") == 0 ? "as published" : "at the clock seen");
+        fprintf(
+            f,
+            "MFU %.3g %% (6 N rows / time / peak), %.3g %% counting every FLOP once, HFU %.3g %% "
+            "counting recomputed ones too; peak %.4g GFLOP/s %s\n",
+            100 * mfu(step->formula_flops, seconds, r->peak_gflop_s),
+            100 * mfu(step->flops - step->recompute_flops, seconds, r->peak_gflop_s),
+            100 * mfu(step->flops, seconds, r->peak_gflop_s), r->peak_gflop_s,
+            strcmp(r->peak_source, "published") == 0 ? "as published" : "at the clock seen");
 }
 
 /* ---- files ---- */
 
 static const char train_header[] =
-    "device,model,dim,layers,rows,vocab,precision,optimizer,master,micro_batches,keep,threads,phase,"
+    "device,model,dim,layers,rows,vocab,precision,optimizer,master,micro_batches,keep,threads,"
+    "phase,"
     "formula_flops,flops,recompute_flops,bytes,ai,roof_time_s,time_s,ci_low_s,ci_high_s,min_s,"
     "samples,gflop_s,gbyte_s,roof_fraction,peak_gflop_s,peak_source,mfu_6nd,mfu_exact,hfu,rows_s,"
     "steps,skipped,first_loss,last_loss,when\n";
 static const char memory_header[] =
     "device,model,kind,predicted_bytes,measured_bytes,scratch_bytes,padding_bytes,slack_bytes\n";
-static const char loss_header[] =
-    "device,model,step,loss,grad_norm,loss_scale,skipped,step_s\n";
+static const char loss_header[] = "device,model,step,loss,grad_norm,loss_scale,skipped,step_s\n";
 
 static void put(FILE *f, double x, const char *end) {
     if (isfinite(x)) fprintf(f, "%.17g", x);
@@ -279,10 +280,9 @@ static void write_train(FILE *f, const struct trainer *t, const struct train_res
                 (long long)c->dim, (long long)c->layers, (long long)c->rows, (long long)c->vocab,
                 precision_names[c->precision], update_names[c->update], c->master,
                 (long long)c->micro_batches, keep, t->spec.threads, row_phase_names[p]);
-        const double reals[] = {x->formula_flops, x->flops,        x->recompute_flops,
-                                x->bytes,         x->flops / x->bytes, x->roof_s,
-                                s->time_s,        s->ci_low_s,     s->ci_high_s,
-                                s->min_s};
+        const double reals[] = {x->formula_flops,    x->flops,  x->recompute_flops, x->bytes,
+                                x->flops / x->bytes, x->roof_s, s->time_s,          s->ci_low_s,
+                                s->ci_high_s,        s->min_s};
         for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) put(f, reals[i], ",");
         fprintf(f, "%lld,", (long long)r->samples);
         put(f, x->flops / s->time_s * 1e-9, ",");
@@ -316,7 +316,8 @@ static void write_memory(FILE *f, const struct trainer *t, const struct train_re
 /* Whether an older record stays: it is of another device or model, or of a step before first_step. */
 static bool stays(const char *line, const char *ours, int64_t first_step) {
     const size_t n = strlen(ours);
-    return strncmp(line, ours, n) != 0 || (first_step > 0 && strtoll(line + n, NULL, 10) < first_step);
+    return strncmp(line, ours, n) != 0 ||
+           (first_step > 0 && strtoll(line + n, NULL, 10) < first_step);
 }
 
 static int copy_older(const char *path, const char *header, const char *ours, int64_t first_step,
@@ -348,11 +349,9 @@ static int rewrite_begin(struct rewritten *w, const char *dir, const char *file,
     w->path = path_join(dir, file);
     w->temporary = path_join(dir, "train.tmp");
     w->f = fopen(w->temporary, "w");
-    const int bad = !w->f || fputs(header, w->f) < 0
-                        ? -1
-                        : copy_older(w->path, header, ours, first_step, w->f);
-    if (bad == -1)
-        fprintf(stderr, "roofline: cannot write '%s': %s\n", w->path, strerror(errno));
+    const int bad =
+        !w->f || fputs(header, w->f) < 0 ? -1 : copy_older(w->path, header, ours, first_step, w->f);
+    if (bad == -1) fprintf(stderr, "roofline: cannot write '%s': %s\n", w->path, strerror(errno));
     return bad ? -1 : 0;
 }
 

@@ -15,7 +15,8 @@ struct phase_cost {
     double formula_flops;   /* 2 N rows, 4 N rows (recomputation not counted), 0; their sum */
     double flops, bytes;    /* of all its calls by the catalogue's count */
     double recompute_flops; /* of these, computed a second time */
-    double roof_s;          /* sum over calls of max(bytes / bandwidth, FLOPs / peak); NaN without ceilings */
+    double
+        roof_s; /* sum over calls of max(bytes / bandwidth, FLOPs / peak); NaN without ceilings */
     double read, written, in_place;
 };
 
@@ -26,17 +27,19 @@ struct phase_time {
 struct train_results {
     struct phase_cost cost[ROW_PHASES];
     struct phase_time time[ROW_PHASES];
-    int64_t samples;        /* steps in the statistics */
-    double peak_gflop_s;    /* published, or a cycle's FLOPs at the clock seen; NaN: unknown */
+    int64_t samples;         /* steps in the statistics */
+    double peak_gflop_s;     /* published, or a cycle's FLOPs at the clock seen; NaN: unknown */
     const char *peak_source; /* "published", "clock", "" */
     double first_loss, last_loss;
     int64_t steps, skipped;
     struct model_bytes predicted;
-    int64_t measured[MEMORY_KINDS], peak_bytes, scratch_bytes, padding_bytes, slack_bytes; /* slack -1: unknown */
+    int64_t measured[MEMORY_KINDS], peak_bytes, scratch_bytes, padding_bytes,
+        slack_bytes; /* slack -1: unknown */
 };
 
 /* Costs of a step. looked_at: the gradients' norm is part of it. ceilings may be NULL. */
-void results_cost(struct train_results *r, struct trainer *t, const struct ceilings *ceilings, bool looked_at);
+void results_cost(struct train_results *r, struct trainer *t, const struct ceilings *ceilings,
+                  bool looked_at);
 void results_memory(struct train_results *r, struct trainer *t);
 void results_peak(struct train_results *r, struct trainer *t);
 

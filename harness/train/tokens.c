@@ -79,7 +79,8 @@ static int append_text(FILE *out, const char *path) {
     size_t n;
     int bad = f == NULL;
     while (!bad && (n = fread(in, 1, sizeof in, f)) > 0) {
-        for (size_t i = 0; i < n; i++) token[i] = in[i]; /* little endian, as the machines this runs on */
+        for (size_t i = 0; i < n; i++)
+            token[i] = in[i]; /* little endian, as the machines this runs on */
         bad = fwrite(token, 2, n, out) != n;
     }
     bad = bad || ferror(f);
@@ -103,7 +104,8 @@ int tokens_from_text(const char *const *paths, int count, const char *out) {
         if (fclose(f) || !written) status = -2;
         if (!status && rename(temporary, out)) status = -2;
     }
-    if (!f || status == -2) fprintf(stderr, "roofline: cannot write '%s': %s\n", out, strerror(errno));
+    if (!f || status == -2)
+        fprintf(stderr, "roofline: cannot write '%s': %s\n", out, strerror(errno));
     if (status) unlink(temporary);
     free(temporary);
     return status ? -1 : 0;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { STREAM_X = 1 << 20, STREAM_TARGET }; /* parameters' streams count from 0 */
-static const double cut = 3;                /* standard deviations that initial values stay within */
+static const double cut = 3; /* standard deviations that initial values stay within */
 
 struct hyperparameters hyperparameters_for(enum update u) {
     struct hyperparameters h = {1e-3, 0.9, 0.999, 1e-8, 0, 0};
@@ -104,7 +104,8 @@ static void draw(const struct drawing *w, enum dtype t, void *to, int64_t first,
         const struct range r = my_slice(n, 64);
         for (int64_t i = r.begin; i < r.end; i++)
             store(t, to, i,
-                  w->deviation * philox_normal(w->seed, w->stream, (uint64_t)(first + i), w->limit));
+                  w->deviation *
+                      philox_normal(w->seed, w->stream, (uint64_t)(first + i), w->limit));
     }
 }
 
@@ -288,7 +289,8 @@ static int read_loss(struct trainer *t, double *loss) {
         sum += x;
     }
     *loss = sum / (double)m->config.micro_batches;
-    if (m->config.objective == OBJECTIVE_mean) *loss = (*loss - t->spec.goal) * (*loss - t->spec.goal);
+    if (m->config.objective == OBJECTIVE_mean)
+        *loss = (*loss - t->spec.goal) * (*loss - t->spec.goal);
     return 0;
 }
 
@@ -318,7 +320,9 @@ static int launch(struct trainer *t, int *call, enum phase last, int *slot, enum
     return 0;
 }
 
-static int slots_needed(const struct trainer *t) { return 2 * (int)t->spec.model.micro_batches + 4; }
+static int slots_needed(const struct trainer *t) {
+    return 2 * (int)t->spec.model.micro_batches + 4;
+}
 
 static int sum_phases(struct trainer *t, const enum phase *phase_of, int slots,
                       struct step_result *r) {
@@ -339,7 +343,8 @@ int trainer_step(struct trainer *t, struct step_result *r) {
     int slot = 0, call = 0, status = -1;
     *r = (struct step_result){.grad_norm = NAN};
     if (!phase_of) return -1;
-    if (t->step == 0 && m->scales && (trainer_gradients(t, &r->loss) || trainer_gradients(t, &r->loss)))
+    if (t->step == 0 && m->scales &&
+        (trainer_gradients(t, &r->loss) || trainer_gradients(t, &r->loss)))
         goto done; /* scales from the step itself, the first time */
     model_set_loss_scale(m, t->spec.scaling.on ? t->spec.scaling.scale : 1);
     if (!look && put_hyper(t, grad_scale(t, NAN))) goto done;
@@ -386,9 +391,9 @@ int trainer_read(struct trainer *t, int parameter, bool gradient, double *out) {
     const int64_t n = p->rows * p->cols;
     void *host = staging(t, bytes_of(m->stored, n));
     if (!host) return -1;
-    const int error = t->device->download(
-        t->device, host, element(m, p, gradient ? g->grad : g->param, m->stored),
-        bytes_of(m->stored, n));
+    const int error = t->device->download(t->device, host,
+                                          element(m, p, gradient ? g->grad : g->param, m->stored),
+                                          bytes_of(m->stored, n));
     if (error) return complain("a parameter", t->device, error);
     for (int64_t i = 0; i < n; i++) out[i] = load(m->stored, host, i);
     return 0;

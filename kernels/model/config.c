@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-const char *const memory_kind_names[MEMORY_KINDS] = {
-    "parameters", "gradients", "optimizer", "activations", "temporaries", "data"};
+const char *const memory_kind_names[MEMORY_KINDS] = {"parameters",  "gradients",   "optimizer",
+                                                     "activations", "temporaries", "data"};
 const char *const precision_names[PRECISIONS] = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8"};
 const char *const objective_names[OBJECTIVES] = {"mean", "mse", "cross_entropy"};
 const char *const update_names[UPDATES] = {"sgd",     "momentum", "adagrad",
@@ -57,7 +57,8 @@ int64_t model_parameters(const struct model_config *c) {
 bool model_in_one_group(const struct model_config *c) {
     enum { ALIGNMENT = 256 }; /* what kernels may expect of a buffer */
     const int64_t element = dtypes[precision_stored(c->precision)].bits / 8;
-    return c->dim * c->dim * element % ALIGNMENT == 0 && c->dim * c->vocab * element % ALIGNMENT == 0;
+    return c->dim * c->dim * element % ALIGNMENT == 0 &&
+           c->dim * c->vocab * element % ALIGNMENT == 0;
 }
 
 static int64_t bytes_an_element(enum dtype t) { return dtypes[t].bits / 8; }
@@ -65,7 +66,8 @@ static int64_t bytes_an_element(enum dtype t) { return dtypes[t].bits / 8; }
 /* Matrices of rows x dim that the forward pass leaves for the backward pass. */
 static int64_t kept_outputs(const struct model_config *c) {
     if (c->keep == KEEP_all) return c->layers;
-    if (c->keep == KEEP_input) return c->layers < 2 ? c->layers : 2; /* a layer's input and output */
+    if (c->keep == KEEP_input)
+        return c->layers < 2 ? c->layers : 2; /* a layer's input and output */
     /* inputs of all segments but the first, which is X; outputs of the one at work */
     return (c->layers + c->segment - 1) / c->segment - 1 + c->segment;
 }
@@ -100,7 +102,8 @@ struct model_bytes model_bytes(const struct model_config *c) {
     } else {
         b.kind[MEMORY_data] += acc; /* t */
     }
-    if (c->precision == PRECISION_fp8) { /* the two operands at work, a byte an element, of the widest product */
+    if (c->precision ==
+        PRECISION_fp8) { /* the two operands at work, a byte an element, of the widest product */
         const int64_t wide = c->vocab > c->dim ? c->vocab : c->dim;
         b.kind[MEMORY_temporaries] += rows * (c->dim + wide) + c->dim * wide;
     }

@@ -41,7 +41,15 @@ enum dtype precision_product(enum precision p);
 enum objective { OBJECTIVE_mean, OBJECTIVE_mse, OBJECTIVE_cross_entropy, OBJECTIVES };
 extern const char *const objective_names[OBJECTIVES];
 
-enum update { UPDATE_sgd, UPDATE_momentum, UPDATE_adagrad, UPDATE_rmsprop, UPDATE_adam, UPDATE_adamw, UPDATES };
+enum update {
+    UPDATE_sgd,
+    UPDATE_momentum,
+    UPDATE_adagrad,
+    UPDATE_rmsprop,
+    UPDATE_adam,
+    UPDATE_adamw,
+    UPDATES
+};
 extern const char *const update_names[UPDATES];
 int update_states(enum update u); /* numbers kept a parameter: 0, 1, 2 */
 
@@ -132,7 +140,8 @@ struct model_host {
     /* Cleared memory on the device; NULL after it has complained. */
     void *(*alloc)(void *context, enum memory_kind kind, const char *name, size_t bytes);
     /* The kernel for a problem; NULL: there is none. */
-    const struct impl *(*pick)(void *context, enum op_id op, enum dtype t, const struct args *problem);
+    const struct impl *(*pick)(void *context, enum op_id op, enum dtype t,
+                               const struct args *problem);
 };
 
 struct model {
@@ -157,7 +166,8 @@ struct model {
 };
 
 /* Makes the calls and allocates through the host; what it allocated is the host's to release. 0, or -1 with a reason. */
-int model_make(struct model *m, const struct model_config *config, const struct model_host *host, char *why, size_t size);
+int model_make(struct model *m, const struct model_config *config, const struct model_host *host,
+               char *why, size_t size);
 void model_free(struct model *m); /* host memory only */
 
 /* Gradients come out multiplied by this. */

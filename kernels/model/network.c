@@ -30,9 +30,9 @@ struct builder {
     bool again;
     /* buffers of a micro-batch */
     int64_t rows;
-    void **kept;        /* [layers + 1]: H_0 ... H_L, where they are when the backward pass needs them */
-    void **segment;     /* outputs of the segment at work */
-    void *down, *up;    /* rows x dim: from above, and Z or dZ */
+    void **kept; /* [layers + 1]: H_0 ... H_L, where they are when the backward pass needs them */
+    void **segment;  /* outputs of the segment at work */
+    void *down, *up; /* rows x dim: from above, and Z or dZ */
     void *logits, *logits_down, *row_loss;
     void *x8, *w8, *g8; /* fp8 operands of the products at work */
 };
@@ -117,7 +117,8 @@ static void lay_out_groups(struct builder *b) {
         struct group *x = &m->group[g];
         x->param = take(b, MEMORY_parameters, "parameters", m->stored, x->count);
         x->grad = take(b, MEMORY_gradients, "gradients", m->stored, x->count);
-        if (m->config.master) x->master = take(b, MEMORY_optimizer, "master copy", m->acc, x->count);
+        if (m->config.master)
+            x->master = take(b, MEMORY_optimizer, "master copy", m->acc, x->count);
         for (int s = 0; s < update_states(m->config.update); s++)
             x->state[s] = take(b, MEMORY_optimizer, "optimizer state", m->acc, x->count);
         x->norm = take(b, MEMORY_temporaries, "sum of squares", m->acc, 1);
@@ -293,7 +294,8 @@ static void backward_layer(struct builder *b, int64_t layer, void *from, void *t
     const int64_t dim = m->config.dim;
     const int p = parameter_of(m, layer);
     b->layer = (int)layer;
-    EMIT(b, OP_relu_backward, m->stored, flat(b->rows * dim), LAYOUT_FLAT, 1, 0, to, b->down, b->up);
+    EMIT(b, OP_relu_backward, m->stored, flat(b->rows * dim), LAYOUT_FLAT, 1, 0, to, b->down,
+         b->up);
     linear_backward(b, from, part(m, p, false), b->up, part(m, p, true), b->down, dim, dim);
 }
 
@@ -422,7 +424,8 @@ static bool is_loss_backward(enum op_id op) {
 
 void model_set_loss_scale(struct model *m, double scale) {
     const double rows = (double)m->config.rows, elements = rows * (double)m->config.dim;
-    const double factor = m->config.vocab ? 1 / rows : 2 / elements; /* of the mean; of the square as well */
+    const double factor =
+        m->config.vocab ? 1 / rows : 2 / elements; /* of the mean; of the square as well */
     m->loss_scale = scale;
     for (int i = 0; i < m->calls; i++)
         if (is_loss_backward(m->call[i].impl->op)) m->call[i].a.alpha = scale * factor;
