@@ -18,74 +18,65 @@
 #include <unistd.h>
 
 static void help(void) {
-    puts(
-        "Usage: roofline train [options]\n"
-        "\n"
-        "Trains a DeepNetwork, L layers of a linear map (D x D, no bias) and a ReLU, and reports "
-        "what a "
-        "step costs and\n"
-        "takes: memory by kind beside its formulas, FLOPs, each phase beside its roof, MFU. With "
-        "--data "
-        "the network is\n"
-        "put between an embedding and an unembedding and learns to tell the next token.\n"
-        "\n"
-        "What:\n"
-        "  --dim D --layers L   (default: 1024 and 4; with --data 128 and 2)\n"
-        "  --batch B            rows of a step, or sequences with --data (default: 256; with "
-        "--data 16)\n"
-        "  --loss NAME          mse: over elements (default); mean: (mean - target)^2, the "
-        "lecture's\n"
-        "  --target T           of --loss mean (default: 0)\n"
-        "  --data FILE          uint16 tokens ('roofline tokens' makes such a file); loss: "
-        "cross-entropy\n"
-        "  --seq S --vocab V    tokens of a sequence (default: 64); V (default: the largest token "
-        "+ 1, in "
-        "full 64s)\n"
-        "  --dtype NAME         fp64 fp32 tf32 fp16 bf16 fp8 (default: fp32; bf16 on a GPU); fp8 "
-        "multiplies "
-        "in E4M3 and\n"
-        "                       keeps the rest in bf16\n"
-        "  --optimizer NAME     sgd momentum adagrad rmsprop adam adamw (default: adamw)\n"
-        "  --master             an fp32 copy of bf16 or fp16 parameters takes the updates\n"
-        "  --lr --beta1 --beta2 --eps --weight-decay X   (defaults: PyTorch's; AdaGrad's eps 1e-5, "
-        "within "
-        "the root)\n"
-        "  --clip NORM          scale gradients down to this norm\n"
-        "  --loss-scale X       dynamic, or a number to keep (default: dynamic with fp16, else 1)\n"
-        "  --micro-batches K    gradients of K parts of the batch are added up before one update\n"
-        "  --checkpoint WHAT    activation checkpointing: none (default), every-layer, sqrt, K: "
-        "only the "
-        "input of every\n"
-        "                       K-th layer is kept; input: only the network's\n"
-        "  --seed N  --init NAME   truncated: N(0, 1/D) within 3 standard deviations (default); "
-        "normal\n"
-        "How:\n"
-        "  --steps N            (default: 20)\n"
-        "  --device NAME        cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
-        "  --threads N          (default: all)\n"
-        "  --grad-norm          report the gradients' norm where nothing else needs it\n"
-        "  --dry-run            print the formulas' figures, allocate nothing\n"
-        "Where to:\n"
-        "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
-        "  --peaks FILE         ceilings from another run's peaks.csv\n"
-        "  --save FILE          a checkpoint at the end, as safetensors; --save-every N: every N "
-        "steps too\n"
-        "  --resume             go on from --save FILE where there is one\n"
-        "  --quiet              no line a step\n"
-        "\n"
-        "The gradient of the input is computed as well, as in a network that has layers in front "
-        "of it: so "
-        "backward takes\n"
-        "exactly twice the FLOPs of forward.\n"
-        "\n"
-        "Examples:\n"
-        "  roofline train --dim 4 --layers 3 --batch 2 --dtype bf16 --optimizer adagrad --steps 3  "
-        " # 432 "
-        "bytes, 576 FLOPs\n"
-        "  roofline train --dim 1024 --layers 16 --batch 64 --micro-batches 4   # a quarter of the "
-        "activations\n"
-        "  roofline tokens README.md -o corpus.bin && roofline train --data corpus.bin --steps "
-        "300");
+    puts("Usage: roofline train [options]\n"
+         "\n"
+         "Trains a DeepNetwork, L layers of a linear map (D x D, no bias) and a ReLU, and reports "
+         "what a step costs and takes:\n"
+         "memory by kind beside its formulas, FLOPs, each phase beside its roof, MFU. With --data "
+         "the network is put between an\n"
+         "embedding and an unembedding and learns to tell the next token.\n"
+         "\n"
+         "What (defaults in brackets, a GPU's second):\n"
+         "  --dim D --layers L   [1024, 4; 4096, 8; with --data 128, 2; 1024, 4]\n"
+         "  --batch B            rows of a step; with --data sequences [256; 8192; with --data 16; "
+         "64]\n"
+         "  --loss NAME          mse: over elements [default]; mean: (mean - target)^2, the "
+         "lecture's\n"
+         "  --target T           of --loss mean [0]\n"
+         "  --data FILE          uint16 tokens ('roofline tokens' makes such a file); the loss is "
+         "cross-entropy\n"
+         "  --seq S              tokens of a sequence [64; 512]\n"
+         "  --vocab V            [the largest token + 1, in full 64s]\n"
+         "  --dtype NAME         fp64 fp32 tf32 fp16 bf16 fp8 [fp32; bf16]; fp8 multiplies in "
+         "E4M3, the rest is bf16\n"
+         "  --optimizer NAME     sgd momentum adagrad rmsprop adam adamw [adamw]\n"
+         "  --master             an fp32 copy of bf16 or fp16 parameters takes the updates\n"
+         "  --lr --beta1 --beta2 --eps --weight-decay X   [PyTorch's; AdaGrad's eps 1e-5, within "
+         "the root]\n"
+         "  --clip NORM          scale gradients down to this norm\n"
+         "  --loss-scale X       dynamic, or a number to keep [dynamic with fp16, else 1]\n"
+         "  --micro-batches K    gradients of K parts of the batch are added up before one update\n"
+         "  --checkpoint WHAT    activation checkpointing: none [default], every-layer, sqrt, K: "
+         "only the input of every K-th\n"
+         "                       layer is kept; input: only the network's\n"
+         "  --seed N             of initial values, data and batches [0]\n"
+         "  --init NAME          truncated: N(0, 1/D) within 3 standard deviations [default]; "
+         "normal\n"
+         "How:\n"
+         "  --steps N            [20]\n"
+         "  --device NAME        cpu, gpu, cuda:0 ... [the GPU where there is one]\n"
+         "  --threads N          [all]\n"
+         "  --grad-norm          report the gradients' norm where nothing else needs it\n"
+         "  --dry-run            print the formulas' figures, allocate nothing\n"
+         "Where to:\n"
+         "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
+         "  --peaks FILE         ceilings from another run's peaks.csv\n"
+         "  --save FILE          a checkpoint at the end, as safetensors; --save-every N: every N "
+         "steps too\n"
+         "  --resume             go on from --save FILE where there is one\n"
+         "  --quiet              no line a step\n"
+         "\n"
+         "The gradient of the input is computed as well, as in a network that has layers in front "
+         "of it: so backward takes exactly\n"
+         "twice the FLOPs of forward.\n"
+         "\n"
+         "Examples:\n"
+         "  roofline train --dim 4 --layers 3 --batch 2 --dtype bf16 --optimizer adagrad --steps 3 "
+         "  # 432 bytes, 576 FLOPs\n"
+         "  roofline train --dim 1024 --layers 16 --batch 64 --micro-batches 4   # a quarter of "
+         "the activations\n"
+         "  roofline tokens README.md -o corpus.bin && roofline train --data corpus.bin --steps "
+         "300");
 }
 
 struct options {
@@ -253,36 +244,48 @@ static int set_loss_scale(struct options *o) {
     return 0;
 }
 
+/* A size for what none was asked: a fraction of a second a step. */
+struct sizes {
+    double dim, layers, batch, seq;
+};
+
+static void set_sizes(struct options *o, const struct device *d) {
+    static const struct sizes usual[2][2] = {{{1024, 4, 256, 1}, {4096, 8, 8192, 1}},
+                                             {{128, 2, 16, 64}, {1024, 4, 64, 512}}};
+    const struct sizes *s = &usual[o->data != NULL][d->gpu && !d->emulated];
+    if (o->dim <= 0) o->dim = s->dim;
+    if (o->layers <= 0) o->layers = s->layers;
+    if (o->batch <= 0) o->batch = s->batch;
+    if (o->seq <= 0) o->seq = s->seq;
+}
+
+static int set_vocabulary(struct options *o, const struct token_file *tokens) {
+    enum { WHOLE = 64 };
+    const int64_t least = tokens->largest + 1, full = (least + WHOLE - 1) / WHOLE * WHOLE;
+    o->spec.model.vocab = o->vocab > 0 ? (int64_t)o->vocab : full;
+    if (o->spec.model.vocab < least) {
+        fprintf(stderr, "roofline: --vocab %lld: '%s' has token %lld\n",
+                (long long)o->spec.model.vocab, o->data, (long long)tokens->largest);
+        return -1;
+    }
+    if (tokens->count > (int64_t)o->seq) return 0;
+    fprintf(stderr, "roofline: '%s' has %lld tokens, a sequence takes %g and one more\n", o->data,
+            (long long)tokens->count, o->seq);
+    return -1;
+}
+
 /* What the device, the data and the defaults leave open. */
 static int complete(struct options *o, const struct device *d, const struct token_file *tokens) {
     struct train_spec *s = &o->spec;
     struct model_config *c = &s->model;
-    const bool data = o->data != NULL;
     const struct hyperparameters usual = hyperparameters_for(c->update);
     int threads[MAX_THREAD_COUNTS];
-    enum { WHOLE = 64 };
-    c->dim = (int64_t)(o->dim > 0 ? o->dim : data ? 128 : 1024);
-    c->layers = (int64_t)(o->layers > 0 ? o->layers : data ? 2 : 4);
+    set_sizes(o, d);
+    if (o->data && set_vocabulary(o, tokens)) return -1;
+    c->dim = (int64_t)o->dim;
+    c->layers = (int64_t)o->layers;
+    c->rows = (int64_t)(o->batch * o->seq);
     c->micro_batches = (int64_t)o->micro_batches;
-    if (data) {
-        if (o->seq <= 0) o->seq = 64;
-        if (o->batch <= 0) o->batch = 16;
-        const int64_t least = tokens->largest + 1;
-        c->vocab = o->vocab > 0 ? (int64_t)o->vocab : (least + WHOLE - 1) / WHOLE * WHOLE;
-        if (c->vocab < least) {
-            fprintf(stderr, "roofline: --vocab %lld: '%s' has token %lld\n", (long long)c->vocab,
-                    o->data, (long long)tokens->largest);
-            return -1;
-        }
-        if (tokens->count <= (int64_t)o->seq) {
-            fprintf(stderr, "roofline: '%s' has %lld tokens, a sequence takes %g and one more\n",
-                    o->data, (long long)tokens->count, o->seq);
-            return -1;
-        }
-        c->rows = (int64_t)(o->batch * o->seq);
-    } else {
-        c->rows = (int64_t)(o->batch > 0 ? o->batch : 256);
-    }
     c->precision = o->precision >= 0 ? (enum precision)o->precision
                    : d->gpu          ? PRECISION_bf16
                                      : PRECISION_fp32;

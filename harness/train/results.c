@@ -90,6 +90,7 @@ void results_memory(struct train_results *r, struct trainer *t) {
     r->scratch_bytes = t->model.scratch_bytes;
     r->padding_bytes = t->ledger.padding_bytes;
     r->slack_bytes = ledger_slack(&t->ledger);
+    r->before_bytes = t->ledger.in_use_before;
 }
 
 void results_peak(struct train_results *r, struct trainer *t) {
@@ -170,7 +171,15 @@ static void print_memory(FILE *f, const struct train_spec *spec, const struct tr
         fprintf(f, "   unexplained: %s; padding beside it: %s", rest, padding);
         if (r->slack_bytes >= 0) {
             format_bytes((double)r->slack_bytes, rest, sizeof rest);
-            fprintf(f, "; taken from the device beyond it: %s", rest);
+            fprintf(f,
+                    "\n%-12s %25s   taken from the device beyond that: pages, staging, allocation "
+                    "units",
+                    "slack", rest);
+        }
+        if (r->before_bytes >= 0) {
+            format_bytes((double)r->before_bytes, rest, sizeof rest);
+            fprintf(f, "\n%-12s %25s   in use before the first allocation: program, context",
+                    "before", rest);
         }
     }
     fputc('\n', f);
@@ -252,7 +261,8 @@ static const char train_header[] =
     "samples,gflop_s,gbyte_s,roof_fraction,peak_gflop_s,peak_source,mfu_6nd,mfu_exact,hfu,rows_s,"
     "steps,skipped,first_loss,last_loss,when\n";
 static const char memory_header[] =
-    "device,model,kind,predicted_bytes,measured_bytes,scratch_bytes,padding_bytes,slack_bytes\n";
+    "device,model,kind,predicted_bytes,measured_bytes,scratch_bytes,padding_bytes,slack_"
+    "bytes,before_bytes\n";
 static const char loss_header[] = "device,model,step,loss,grad_norm,loss_scale,skipped,step_s\n";
 
 static void put(FILE *f, double x, const char *end) {
@@ -309,6 +319,8 @@ static void write_memory(FILE *f, const struct trainer *t, const struct train_re
                 (long long)(k == MEMORY_temporaries ? r->scratch_bytes : 0),
                 (long long)r->padding_bytes);
         if (r->slack_bytes >= 0) fprintf(f, "%lld", (long long)r->slack_bytes);
+        fputc(',', f);
+        if (r->before_bytes >= 0) fprintf(f, "%lld", (long long)r->before_bytes);
         fputc('\n', f);
     }
 }

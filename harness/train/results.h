@@ -33,8 +33,8 @@ struct train_results {
     double first_loss, last_loss;
     int64_t steps, skipped;
     struct model_bytes predicted;
-    int64_t measured[MEMORY_KINDS], peak_bytes, scratch_bytes, padding_bytes,
-        slack_bytes; /* slack -1: unknown */
+    int64_t measured[MEMORY_KINDS], peak_bytes, scratch_bytes, padding_bytes, slack_bytes,
+        before_bytes; /* of the device beyond the ledger's, and before it; -1: unknown */
 };
 
 /* Costs of a step. looked_at: the gradients' norm is part of it. ceilings may be NULL. */
