@@ -31,6 +31,9 @@ int64_t chart_threads(const struct chart_run *run) {
 
 static int order_numbers(int64_t x, int64_t y) { return (x > y) - (x < y); }
 
+/* A file may lack the column. */
+static int64_t at_least_one(int64_t x) { return x < 1 ? 1 : x; }
+
 static int order_problems(const struct row *x, const struct row *y) {
     int order = strcmp(x->op, y->op);
     if (!order) order = strcmp(x->dtype, y->dtype);
@@ -40,7 +43,7 @@ static int order_problems(const struct row *x, const struct row *y) {
     if (!order) order = order_numbers(x->k, y->k);
     if (!order) order = strcmp(x->layout, y->layout);
     if (!order) order = strcmp(x->cache, y->cache);
-    if (!order) order = order_numbers(x->copies, y->copies);
+    if (!order) order = order_numbers(at_least_one(x->copies), at_least_one(y->copies));
     return order;
 }
 

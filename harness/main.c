@@ -19,6 +19,7 @@ static const struct {
      "measured ceilings: bandwidth of every memory level, FMA rate of every dtype"},
     {"bench", cmd_bench, "verify and time kernels; rows to a table or a CSV file"},
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
+    {"report", cmd_report, "one self-contained HTML page about a run, or several side by side"},
     {"summary", cmd_summary, "a run's findings as a table"},
     {"account", cmd_account,
      "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},

@@ -55,15 +55,15 @@ if (!compact) {
     below(line) = at(line + runs + 2)
     set label 1 'run' at 0.11, at(-1) left font size textcolor rgb 0x555555
     set label 2 'GFLOP/s' at 0.7, at(-1) right font size textcolor rgb 0x555555
-    set label 3 'GB/s' at 0.84, at(-1) right font size textcolor rgb 0x555555
-    set label 4 'FLOP/byte' at 1, at(-1) right font size textcolor rgb 0x555555
+    set label 3 'GB/s' at 0.85, at(-1) right font size textcolor rgb 0x555555
+    set label 4 'kink' at 1, at(-1) right font size textcolor rgb 0x555555
     set label 5 'operation' at 0.06, below(-1) left font size textcolor rgb 0x555555
     set label 6 'FLOP/byte' at 1, below(-1) right font size textcolor rgb 0x555555
     plot for [i = 0:runs - 1] roofs_data using (0):(at(of(i, "run_index"))):(0.09):(0) with vectors nohead lw 3 lc rgb hue(i) dt dash(i), \
          for [i = 0:runs - 1] roofs_data using (0.045):(at(of(i, "run_index"))) with points pt shape[i % 8 + 1] ps 1.6 * dot lc rgb hue(i), \
          roofs_data using (0.11):(at(column("run_index"))):(strcol("run")) with labels left font size textcolor rgb dark, \
          roofs_data using (0.7):(at(column("run_index"))):(strcol("peak")) with labels right font size textcolor rgb dark, \
-         roofs_data using (0.84):(at(column("run_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \
+         roofs_data using (0.85):(at(column("run_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \
          roofs_data using (1):(at(column("run_index"))):(strcol("intensity")) with labels right font size textcolor rgb dark, \
          key_data using (0.04):(below(column("line"))):(strcol("number")) with labels right font size textcolor rgb dark, \
          key_data using (0.06):(below(column("line"))):(strcol("operations")) with labels left font size textcolor rgb dark, \
