@@ -111,23 +111,27 @@ static bool is_bar(const struct chart_pair *pair, size_t count, size_t i, const 
 static int ratio(struct chart_out *out, const struct chart_runs *runs,
                  const struct chart_pair *pair, size_t count, const char *dtype) {
     struct chart_bar bar[CHART_MAX_BARS];
-    char name[64], title[160], subtitle[400];
+    char name[64], title[160], subtitle[512];
+    const bool same_device = strcmp(runs->run[0].device, runs->run[1].device) == 0;
+    bool any_moved = false;
     int bars = 0;
     for (size_t i = 0; i < count; i++) {
         const struct row *a = pair[i].a, *b = pair[i].b;
         if (!is_bar(pair, count, i, dtype)) continue;
         struct chart_bar x = chart_bar_of(a, b);
         const bool same = strcmp(a->impl, b->impl) == 0;
-        snprintf(x.value, sizeof x.value, "%.2f   %s%s%s%s", x.ratio, a->impl, same ? "" : " / ",
-                 same ? "" : b->impl,
-                 strcmp(a->placement, b->placement) == 0 ? "" : "   other placement");
+        const bool moved = same_device && strcmp(a->placement, b->placement) != 0;
+        snprintf(x.value, sizeof x.value, "%.2f%s   %s%s%s", x.ratio, moved ? "*" : "", b->impl,
+                 same ? "" : " / ", same ? "" : a->impl);
+        any_moved = any_moved || moved;
         bars = chart_add_bar(bar, bars, x);
     }
     snprintf(name, sizeof name, "ratio_%s", dtype);
     snprintf(title, sizeof title, "Two runs, %s", dtype);
     snprintf(subtitle, sizeof subtitle,
-             "%s over %s; the fastest of each; more than 1: the former is faster",
-             runs->run[1].label, runs->run[0].label);
+             "%s over %s; the fastest of each; more than 1: the former is faster%s",
+             runs->run[1].label, runs->run[0].label,
+             any_moved ? "; *: the threads were placed otherwise" : "");
     return chart_draw_bars(out, name, title, subtitle, "ratio of rates", bar, bars);
 }
 

@@ -169,7 +169,7 @@ static unsigned colour_of(const struct chart_runs *runs, size_t before, const ch
     static const unsigned palette[] = {0xd55e00, 0x009e73, 0x0072b2, 0xcc79a7,
                                        0x000000, 0x56b4e9, 0xe69f00};
     enum { COLOURS = sizeof palette / sizeof *palette, STRONG = 5 }; /* the rest is pale on paper */
-    unsigned hash = 2166136261u; /* FNV-1a */
+    unsigned hash = 2166136261u;                                     /* FNV-1a */
     if (chart_gpu_colour(device) != CHART_NO_COLOUR) return chart_gpu_colour(device);
     for (const char *c = device; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
     for (unsigned k = 0; k < COLOURS; k++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct chart_axes chart_area(const struct chart_out *out) {
-    struct chart_axes a = {.width = out->compact ? 712 : 912, .height = out->compact ? 510 : 810};
+    struct chart_axes a = {.width = out->compact ? 700 : 912, .height = out->compact ? 522 : 810};
     return a;
 }
 

@@ -13,8 +13,10 @@
 static const char help[] =
     "Usage: roofline report DIR... [-o FILE]\n"
     "\n"
-    "Writes one self-contained HTML file about the run in DIR, or about several side by side: what\n"
-    "machine, findings in sentences, ceilings, charts, every row with its status, claims, training,\n"
+    "Writes one self-contained HTML file about the run in DIR, or about several side by side: "
+    "what\n"
+    "machine, findings in sentences, ceilings, charts, every row with its status, claims, "
+    "training,\n"
     "memory, the environment, how to reproduce. It loads nothing from anywhere, reads without\n"
     "script, on a phone and on paper. Prints the path of the file.\n"
     "\n"

@@ -1,7 +1,7 @@
 # bandwidth.gp - GB/s over the working set; the levels as the rows are labelled.
 set lmargin at screen compact ? 0.09 : 0.068
-set rmargin at screen 0.985
-set bmargin at screen compact ? 0.26 : 0.085
+set rmargin at screen compact ? 0.965 : 0.985
+set bmargin at screen compact ? 0.18 : 0.085
 set tmargin at screen compact ? 0.97 : 0.895
 set logscale x 2
 set logscale y 10
@@ -10,7 +10,7 @@ set xrange [bytes_min / 1.3 : bytes_max * 1.3]
 top = 10 ** ceil(log10(rate_max * 1.4))
 set yrange [10 ** floor(log10(rate_min / 1.1)):top]
 unset xtics
-set xtics nomirror
+set xtics nomirror ('' 1e-9)
 do for [power = 8:44:(compact ? 4 : 2)] {
     unit = power < 20 ? 'KiB' : (power < 30 ? 'MiB' : 'GiB')
     base = power < 20 ? 10 : (power < 30 ? 20 : 30)
@@ -22,7 +22,7 @@ set mytics 10
 set xlabel 'working set, all operands together'
 set ylabel 'GB/s' offset compact ? 0 : 1
 if (compact) {
-    set key at screen 0.5, screen 0.01 center bottom horizontal maxcols 5 width -1 samplen 1.5 Left reverse font ',10'
+    set key at screen 0.5, screen 0.01 center bottom horizontal maxrows 2 width -2 samplen 1.2 Left reverse font ',10'
 } else {
     set key bottom left Left reverse font ',12'
 }

@@ -15,6 +15,6 @@ set datafile missing NaN
 set key at graph 0, screen 1 - (head - 14.0) / canvas_y left top Left reverse maxcols 1 font ',12'
 of(i, name) = column("run_index") == i ? column(name) : NaN
 plot for [i = 0:runs - 1] devices_data using (of(i, "gflop_s") / 2):(column("position")):(0):(column("gflop_s")):(column("position") - 0.4):(column("position") + 0.4) \
-         with boxxyerror lc rgb value(sprintf('colour_%d', i)) fillstyle pattern value(sprintf('dash_%d', i)) == 1 ? 3 : 1 border title value(sprintf('label_%d', i)), \
+         with boxxyerror lc rgb value(sprintf('colour_%d', i)) fillstyle solid (value(sprintf('dash_%d', i)) == 1 ? 1.0 : 0.4) title value(sprintf('label_%d', i)), \
      devices_data using (NaN):(column("middle")):ytic(strcol("dtype")) with points notitle, \
      devices_data using (right_edge):(column("position")):(strcol("value")) with labels left offset 1, 0 font ',11' textcolor rgb dark notitle

@@ -1,8 +1,8 @@
 # published.gp - rooflines from data sheets alone, and operations at the rate they allow.
 set multiplot
 set lmargin at screen compact ? 0.09 : 0.068
-set rmargin at screen compact ? 0.98 : 0.638
-set bmargin at screen compact ? 0.12 : 0.085
+set rmargin at screen compact ? 0.965 : 0.638
+set bmargin at screen compact ? 0.1 : 0.085
 set tmargin at screen compact ? 0.97 : 0.895
 set logscale xy 10
 set xrange [x_min:x_max]

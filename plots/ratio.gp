@@ -9,7 +9,7 @@ set yrange [bars - 0.4:-0.6]
 set format x '%g'
 step = reach < 1.6 ? 1.1 : (reach < 3 ? 1.25 : (reach < 20 ? 2 : 10))
 unset xtics
-set xtics nomirror
+set xtics nomirror ('' 1e-9)
 do for [i = -8:8] { set xtics add (sprintf('%.3g', step ** i) step ** i) }
 unset grid
 set grid xtics lc rgb 0xdddddd lw 1 lt 1

@@ -1,8 +1,8 @@
 # roofline_all.gp - every dtype in one: a colour a dtype, its compute ceiling and its points.
 set multiplot
 set lmargin at screen compact ? 0.09 : 0.068
-set rmargin at screen compact ? 0.98 : 0.638
-set bmargin at screen compact ? 0.12 : 0.085
+set rmargin at screen compact ? 0.965 : 0.638
+set bmargin at screen compact ? 0.1 : 0.085
 set tmargin at screen compact ? 0.97 : 0.895
 set logscale xy 10
 set xrange [x_min:x_max]
@@ -14,11 +14,15 @@ set xlabel 'arithmetic intensity, FLOP/byte'
 set ylabel 'GFLOP/s' offset compact ? 0 : 1
 unset key
 is(name, value) = column(name) == value
+across(part) = x_min * (x_max / x_min) ** part
+up(part) = y_min * (y_max / y_min) ** part
 plot roofs_data using (column("ai_0")):(column("gflop_0")):(column("ai_1") - column("ai_0")):(column("gflop_1") - column("gflop_0")):(column("colour")) \
          with vectors nohead lw 2.5 lc rgb variable, \
      points_data using (column("ai")):(is("above", 0) ? column("gflop_s") : NaN):(column("colour")) with points pt 7 ps 1.3 * dot lc rgb variable, \
      points_data using (column("ai")):(is("above", 1) ? column("gflop_s") : NaN):(column("colour")) with points pt 6 ps 1.5 * dot lw 2 lc rgb variable, \
-     points_data using (compact ? column("ai") : NaN):(column("gflop_s")):(strcol("hover")) with labels hypertext point pt 7 ps 1.6 * dot lc rgb 0xff0072b2
+     points_data using (compact ? column("ai") : NaN):(column("gflop_s")):(strcol("hover")) with labels hypertext point pt 7 ps 1.6 * dot lc rgb 0xff0072b2, \
+     key_data using (compact ? across(0.87) : NaN):(up(0.05 + 0.05 * column("line"))):(column("colour")) with points pt 7 ps 1.5 * dot lc rgb variable, \
+     key_data using (compact ? across(0.885) : NaN):(up(0.05 + 0.05 * column("line"))):(strcol("dtype")) with labels left font ',11' textcolor rgb dark
 
 if (!compact) {
     unset label 1001

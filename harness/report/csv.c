@@ -80,8 +80,7 @@ int csv_read(const char *dir, const char *name, struct csv *out) {
         }
         if (out->records == capacity) {
             capacity = capacity ? 2 * capacity : 64;
-            char **grown =
-                realloc(out->cell, capacity * (size_t)out->columns * sizeof(char *));
+            char **grown = realloc(out->cell, capacity * (size_t)out->columns * sizeof(char *));
             if (!grown) {
                 fprintf(stderr, "roofline: no memory for '%s'\n", path);
                 csv_free(out);

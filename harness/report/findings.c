@@ -57,8 +57,7 @@ const struct ceiling *finding_dram(const struct chart_run *run) {
 const struct ceiling *finding_arithmetic(const struct chart_run *run) {
     const struct ceiling *found = NULL;
     for (int t = 0; t < DTYPE_COUNT; t++) {
-        const struct ceiling *x =
-            ceilings_compute(&run->roofs, dtypes[t].name, chart_threads(run));
+        const struct ceiling *x = ceilings_compute(&run->roofs, dtypes[t].name, chart_threads(run));
         if (x && (!found || x->rate > found->rate)) found = x;
     }
     return found;
@@ -91,13 +90,13 @@ static void say_dram(struct findings *out, const struct chart_run *run) {
         const struct ceiling *why = unproven(run, CEILING_MEMORY, "DRAM");
         if (why)
             add(out, FINDING_WARNING, "DRAM",
-                "No DRAM bandwidth with %s is proven; the best candidate is %.3g GB/s (%s), but %s.",
+                "No DRAM bandwidth with %s is proven; the best candidate is %.3g GB/s (%s), but "
+                "%s.",
                 threads_text(chart_threads(run), threads), why->rate, why->pattern, why->why);
         return;
     }
     const struct row *r = &run->peaks.row[x->row];
-    const struct ceiling *one =
-        x->threads > 1 ? best_pattern(run, "DRAM", x->pattern, 1) : NULL;
+    const struct ceiling *one = x->threads > 1 ? best_pattern(run, "DRAM", x->pattern, 1) : NULL;
     if (r->spec_gbyte_s > 0)
         snprintf(rest, sizeof rest, ", %.0f %% of the published %.4g GB/s",
                  100 * x->rate / r->spec_gbyte_s, r->spec_gbyte_s);
@@ -118,14 +117,14 @@ static void say_caches(struct findings *out, const struct chart_run *run) {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct ceiling *x = best_pattern(run, levels[i], "read", threads);
         if (!x) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.3g GB/s",
-                                 found ? ", " : "", levels[i], x->rate);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.3g GB/s from %s",
+                                 found ? ", " : "", x->rate, levels[i]);
         if (dram)
-            used += (size_t)snprintf(text + used, sizeof text - used, " (%.1f x DRAM)",
+            used += (size_t)snprintf(text + used, sizeof text - used, " (%.1f times DRAM)",
                                      x->rate / dram->rate);
         found++;
     }
-    if (found) add(out, FINDING_FACT, "Caches", "Reads get from %s.", text);
+    if (found) add(out, FINDING_FACT, "Caches", "Reads get %s.", text);
 }
 
 static double field_most(const struct rows *rows, const char *dtype, int64_t threads,
@@ -182,10 +181,10 @@ static void say_kink(struct findings *out, const struct chart_run *run) {
     const struct ceiling *x = fp32 ? fp32 : finding_arithmetic(run);
     if (!dram || !x) return;
     if (bf16 && bf16 != x)
-        snprintf(also, sizeof also, ", %.3g in %s", bf16->rate / dram->rate, bf16->name);
+        snprintf(also, sizeof also, " and %.3g in %s", bf16->rate / dram->rate, bf16->name);
     add(out, FINDING_FACT, "Kink",
-        "An operation whose data lie in DRAM needs %.3g FLOPs a byte in %s%s before arithmetic, "
-        "not memory, limits it.",
+        "An operation whose data lie in DRAM needs %.3g FLOPs a byte in %s%s before arithmetic "
+        "limits it instead of memory.",
         x->rate / dram->rate, x->name, also);
 }
 
@@ -210,7 +209,7 @@ static void say_roofs(struct findings *out, const struct chart_run *run) {
             near += point[i].share >= 0.8;
             above += chart_is_above_roof(&point[i]);
             if (point[i].share < low.share) low = point[i];
-            if (point[i].share > high.share && !chart_is_above_roof(&point[i])) high = point[i];
+            if (point[i].share > high.share && point[i].share <= 1) high = point[i];
         }
     }
     if (known < 2) return;
@@ -317,17 +316,19 @@ static void say_vendor(struct findings *out, const struct chart_run *run, const 
     }
     qsort(found, count, sizeof *found, by_ratio);
     if (count) {
-        const double median = count % 2
-                                  ? found[count / 2].ratio
-                                  : (found[count / 2 - 1].ratio + found[count / 2].ratio) / 2;
+        const double median = count % 2 ? found[count / 2].ratio
+                                        : (found[count / 2 - 1].ratio + found[count / 2].ratio) / 2;
         const struct row *worst = found[0].ours, *best = found[count - 1].ours;
         char range[256] = "";
         if (count > 1)
             snprintf(range, sizeof range, "; from %.2f (%.60s %.20s) to %.2f (%.60s %.20s)",
                      found[0].ratio, worst->op, worst->dtype, found[count - 1].ratio, best->op,
                      best->dtype);
-        add(out, FINDING_FACT, "Against a library",
-            "Against %s our kernels have %.2f times the rate in the median of %zu equal problem%s%s.",
+        char lead[48];
+        snprintf(lead, sizeof lead, "Beside %.40s", vendor);
+        add(out, FINDING_FACT, lead,
+            "Against %s our kernels have %.2f times the rate in the median of %zu equal "
+            "problem%s%s.",
             vendor, median, count, count == 1 ? "" : "s", range);
     }
     free(found);
@@ -374,8 +375,11 @@ struct row_counts finding_counts(const struct rows *rows) {
 
 static void say_rows(struct findings *out, const struct chart_run *run) {
     const struct row_counts c = finding_counts(&run->bench);
-    char name[400];
+    char name[400], refused[64] = ", none was refused";
     if (c.all == 0) return;
+    if (c.refused)
+        snprintf(refused, sizeof refused, "; %zu further %s refused", c.refused,
+                 c.refused == 1 ? "trial was" : "trials were");
     if (c.bad) {
         name_row(c.first_bad, name, sizeof name);
         add(out, FINDING_WARNING, "Correctness",
@@ -384,12 +388,12 @@ static void say_rows(struct findings *out, const struct chart_run *run) {
             c.first_bad->reason);
     } else {
         add(out, FINDING_FACT, "Correctness",
-            "All %zu rows that were timed were verified first; none is wrong, %zu %s refused.", c.ok,
-            c.refused, c.refused == 1 ? "was" : "were");
+            "All %zu rows that were timed were verified first; none is wrong%s.", c.ok, refused);
     }
     if (c.wide)
         add(out, FINDING_WARNING, "Spread",
-            "In %zu of %zu rows the 95 %% interval of the median is wider than +- 5 %%: they are no "
+            "In %zu of %zu rows the 95 %% interval of the median is wider than \xc2\xb1 5 %%: they "
+            "are no "
             "base for small differences.",
             c.wide, c.ok);
     if (c.samples > 0 && c.disturbed * 20 > c.samples)
@@ -405,8 +409,7 @@ static void say_placements(struct findings *out, const struct chart_run *run) {
     char text[160] = "";
     size_t used = 0;
     for (size_t i = 0; i < run->bench.count; i++)
-        for (int k = 0; k < 4; k++)
-            count[k] += strcmp(run->bench.row[i].placement, names[k]) == 0;
+        for (int k = 0; k < 4; k++) count[k] += strcmp(run->bench.row[i].placement, names[k]) == 0;
     for (int k = 0; k < 4; k++) {
         if (!count[k]) continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu %s", kinds++ ? ", " : "",
@@ -456,14 +459,25 @@ void findings_of_run(struct findings *out, const struct chart_run *run, const st
 
 /* ---- two runs ---- */
 
-static void say_ratio(struct findings *out, const char *lead, const char *what, double a, double b,
-                      const char *unit, const struct chart_run *x, const struct chart_run *y) {
-    add(out, FINDING_FACT, lead, "%s: %.4g %s on %s, %.4g on %s, %.2f times as much.", what, a, unit,
-        x->label, b, y->label, b / a);
+/* "117 GFLOP/s in fp64 against 116.8 (1.00 times as much)" for every format that both have a ceiling of. */
+static void say_arithmetics(struct findings *out, const struct chart_run *a,
+                            const struct chart_run *b) {
+    char text[800] = "";
+    size_t used = 0;
+    for (int t = 0; t < DTYPE_COUNT; t++) {
+        const struct ceiling *x = ceilings_compute(&a->roofs, dtypes[t].name, chart_threads(a));
+        const struct ceiling *y = ceilings_compute(&b->roofs, dtypes[t].name, chart_threads(b));
+        if (!x || !y) continue;
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used,
+                             "%s%.4g GFLOP/s in %s against %.4g (%.2f times as much)",
+                             used ? ", " : "", y->rate, dtypes[t].name, x->rate, y->rate / x->rate);
+    }
+    if (used) add(out, FINDING_FACT, "Arithmetic", "Multiply-adds reach %s.", text);
 }
 
 static void say_problems(struct findings *out, const struct chart_pair *pair, size_t count,
-                         const char *bound, const struct chart_run *a, const struct chart_run *b) {
+                         const char *bound) {
     double sum = 0;
     size_t n = 0;
     const struct chart_pair *low = NULL, *high = NULL;
@@ -480,11 +494,11 @@ static void say_problems(struct findings *out, const struct chart_pair *pair, si
     name_row(low->b, low_name, sizeof low_name);
     name_row(high->b, high_name, sizeof high_name);
     add(out, FINDING_FACT, strcmp(bound, "memory") == 0 ? "Memory-bound" : "Compute-bound",
-        "In %zu equal problems bound by %s, %s has %.2f times the rate of %s (geometric mean of the "
-        "fastest rows); the least is %.2f, %s, the most %.2f, %s.",
-        n, strcmp(bound, "memory") == 0 ? "memory" : "arithmetic", b->label,
-        exp(sum / (double)n), a->label, low->a->time_s / low->b->time_s, low_name,
-        high->a->time_s / high->b->time_s, high_name);
+        "In %zu equal problems bound by %s it has %.3g times the rate (geometric mean of the "
+        "fastest "
+        "rows); at least %.3g, %s, at most %.3g, %s.",
+        n, strcmp(bound, "memory") == 0 ? "memory" : "arithmetic", exp(sum / (double)n),
+        low->a->time_s / low->b->time_s, low_name, high->a->time_s / high->b->time_s, high_name);
 }
 
 int findings_of_pair(struct findings *out, const struct chart_run *a, const struct chart_run *b) {
@@ -492,15 +506,9 @@ int findings_of_pair(struct findings *out, const struct chart_run *a, const stru
     size_t count;
     *out = (struct findings){0};
     if (x && y && strcmp(x->pattern, y->pattern) == 0)
-        say_ratio(out, "DRAM", "Bandwidth of DRAM, reads", x->rate, y->rate, "GB/s", a, b);
-    for (int t = 0; t < DTYPE_COUNT; t++) {
-        char what[96];
-        x = ceilings_compute(&a->roofs, dtypes[t].name, chart_threads(a));
-        y = ceilings_compute(&b->roofs, dtypes[t].name, chart_threads(b));
-        if (!x || !y) continue;
-        snprintf(what, sizeof what, "Multiply-adds in %s", dtypes[t].name);
-        say_ratio(out, "Arithmetic", what, x->rate, y->rate, "GFLOP/s", a, b);
-    }
+        add(out, FINDING_FACT, "DRAM", "%s DRAM reach %.3g GB/s against %.3g (%.2f times as much).",
+            pattern_verb(x->pattern), y->rate, x->rate, y->rate / x->rate);
+    say_arithmetics(out, a, b);
     struct chart_pair *pair = chart_pairs(a, b, &count);
     if (!pair && count) return -1;
     if (!pair) {
@@ -508,8 +516,8 @@ int findings_of_pair(struct findings *out, const struct chart_run *a, const stru
             b->label);
         return 0;
     }
-    say_problems(out, pair, count, "memory", a, b);
-    say_problems(out, pair, count, "compute", a, b);
+    say_problems(out, pair, count, "memory");
+    say_problems(out, pair, count, "compute");
     free(pair);
     return 0;
 }

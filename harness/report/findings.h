@@ -9,7 +9,7 @@ enum finding_kind { FINDING_FACT, FINDING_WARNING };
 
 struct report_finding {
     enum finding_kind kind;
-    char lead[48];  /* what it is about: "DRAM" */
+    char lead[48];   /* what it is about: "DRAM" */
     char text[1600]; /* a sentence or two */
 };
 
@@ -39,7 +39,8 @@ const struct row *finding_product(const struct chart_run *run);
 
 /* Rows by status; each counts once. */
 struct row_counts {
-    size_t all, ok, refused, bad, wide, above; /* refused: or without memory; wide: interval beyond +- 5 % */
+    size_t all, ok, refused, bad, wide,
+        above; /* refused: or without memory; wide: interval beyond +- 5 % */
     int64_t samples, disturbed;
     const struct row *first_bad;
 };

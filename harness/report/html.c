@@ -117,9 +117,10 @@ void html_table(FILE *f, const char *class, const char *caption, const char *con
                 int columns) {
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", f);
     html_text(f, caption);
-    fprintf(f, "\"><table%s%s%s><caption>", *class ? " class=\"" : "", class, *class ? "\"" : "");
+    fprintf(f, "\"><table%s%s%s><caption><span>", *class ? " class=\"" : "", class,
+            *class ? "\"" : "");
     html_text(f, caption);
-    fputs("</caption><thead><tr>", f);
+    fputs("</span></caption><thead><tr>", f);
     for (int i = 0; i < columns; i++) {
         const int number = header[i][0] == '#';
         fprintf(f, "<th scope=\"col\"%s>", number ? " class=\"n\"" : "");

@@ -132,8 +132,7 @@ int infos_read(const char *dir, struct infos *out) {
     for (int number = 1; number <= MOST_FILES; number++) {
         struct info one;
         const int status = read_one(dir, number, &one);
-        struct info *grown =
-            status ? NULL : realloc(out->info, (out->count + 1) * sizeof *grown);
+        struct info *grown = status ? NULL : realloc(out->info, (out->count + 1) * sizeof *grown);
         if (status > 0) return 0;
         if (!grown) {
             if (!status) fprintf(stderr, "roofline: no memory for '%s'\n", dir);

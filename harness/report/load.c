@@ -80,8 +80,7 @@ int report_draw(struct report *r) {
         snprintf(c->dir, sizeof c->dir, "%.4050s/%zu", r->work, i);
         snprintf(data, sizeof data, "%s/data", c->dir);
         if (make_directory(data)) return -1;
-        if (i < r->runs.count ? chart_all(&out, &r->runs.run[i])
-                              : chart_comparison(&out, &r->runs))
+        if (i < r->runs.count ? chart_all(&out, &r->runs.run[i]) : chart_comparison(&out, &r->runs))
             return -1;
         if (out.no_gnuplot && !r->no_gnuplot)
             fprintf(stderr, "roofline: no gnuplot here: the report has tables, and no charts\n");

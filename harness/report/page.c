@@ -32,9 +32,8 @@ static const char *model_of(const struct report *r, size_t run) {
 static void tile(FILE *f, const char *value, const char *unit, const char *what) {
     fputs("<div class=\"tile\"><span class=\"value\">", f);
     html_text(f, value);
-    fputs(" <small>", f);
-    html_text(f, unit);
-    fputs("</small></span><span class=\"what\">", f);
+    if (*unit) fprintf(f, " <small>%s</small>", unit);
+    fputs("</span><span class=\"what\">", f);
     html_text(f, what);
     fputs("</span></div>\n", f);
 }
@@ -58,7 +57,8 @@ static void tiles(const struct section *s) {
     if (product) {
         char shape[64];
         chart_shape_text(product, shape, sizeof shape);
-        snprintf(what, sizeof what, "of the ceiling: %s %s, %s", product->op, product->dtype, shape);
+        snprintf(what, sizeof what, "of the ceiling: %s %s, %s", product->op, product->dtype,
+                 shape);
         tile(s->f, number_text(100 * product->gflop_s / chart_roof(run, product), 2, value), "%",
              what);
     }
@@ -133,9 +133,9 @@ static void run_header(const struct section *s, const char *first) {
 static void begin_side_by_side(const struct section *s, const char *caption) {
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", s->f);
     html_text(s->f, caption);
-    fputs("\"><table><caption>", s->f);
+    fputs("\"><table><caption><span>", s->f);
     html_text(s->f, caption);
-    fputs("</caption>", s->f);
+    fputs("</span></caption>", s->f);
 }
 
 static void text_line(const struct section *s, const char *what, const char *key) {
@@ -192,8 +192,7 @@ static void overview(const struct section *s) {
     number_line(s, "DRAM, read, GB/s", x, 3);
     for (size_t i = 0; i < r->runs.count; i++) {
         const struct chart_run *run = &r->runs.run[i];
-        const struct ceiling *c =
-            ceilings_bandwidth(&run->roofs, "DRAM", chart_threads(run), NULL);
+        const struct ceiling *c = ceilings_bandwidth(&run->roofs, "DRAM", chart_threads(run), NULL);
         x[i] = c ? c->rate : NAN;
     }
     number_line(s, "DRAM, best pattern, GB/s", x, 3);
@@ -216,9 +215,10 @@ static void overview(const struct section *s) {
         number_line(s, status[k], x, 9);
     }
     html_table_end(s->f);
-    fputs("<p class=\"note\">Only proven ceilings are in this table; an empty field is unknown, not "
-          "zero.</p>\n",
-          s->f);
+    fputs(
+        "<p class=\"note\">Only proven ceilings are in this table; an empty field is unknown, not "
+        "zero.</p>\n",
+        s->f);
 }
 
 /* What the environments do not have in common explains most of what the numbers do not. */
@@ -235,8 +235,9 @@ static void differences(const struct section *s) {
         const char *key = first->info[0].pair[k].key;
         bool same = true;
         for (size_t i = 0; i < r->runs.count; i++)
-            same = same && strcmp(infos_get(&folder_of(r, i)->infos, key),
-                                  first->info[0].pair[k].value) == 0;
+            same = same &&
+                   (!folder_of(r, i)->infos.count || strcmp(infos_get(&folder_of(r, i)->infos, key),
+                                                            first->info[0].pair[k].value) == 0);
         if (same || strcmp(key, "started") == 0) continue;
         char label[64];
         snprintf(label, sizeof label, "%s", key);
@@ -246,14 +247,13 @@ static void differences(const struct section *s) {
         for (size_t i = 0; i < r->runs.count; i++) {
             const char *value = infos_get(&folder_of(r, i)->infos, key);
             fputs("<td class=\"n wrap\">", s->f);
-            html_text(s->f, *value ? value : "unknown");
+            html_text(s->f, *value ? value : folder_of(r, i)->infos.count ? "" : "no run.json");
             fputs("</td>", s->f);
         }
         fputs("</tr>\n", s->f);
         lines++;
     }
-    if (!lines)
-        fprintf(s->f, "<tr><td colspan=\"%zu\">Nowhere.</td></tr>\n", r->runs.count + 1);
+    if (!lines) fprintf(s->f, "<tr><td colspan=\"%zu\">Nowhere.</td></tr>\n", r->runs.count + 1);
     html_table_end(s->f);
 }
 
@@ -261,16 +261,11 @@ static int charts_of_all(const struct section *s, const char *prefix, const char
                          const char *says) {
     const size_t all = s->report->runs.count;
     char name[64];
-    size_t shown = 0;
     for (int t = 0; t < DTYPE_COUNT; t++) {
         snprintf(name, sizeof name, "%s%s", prefix, dtypes[t].name);
         if (!section_has_chart(s, all, name)) continue;
-        if (shown == 0) fprintf(s->f, "<h3>%s</h3>\n<p>%s</p>\n", title, says);
-        const bool fp32 = t == DT_fp32;
-        fprintf(s->f, "<details%s><summary>%s</summary>\n", fp32 ? " open" : "", dtypes[t].name);
-        if (section_chart(s, all, name)) return -1;
-        fputs("</details>\n", s->f);
-        shown++;
+        fprintf(s->f, "<h3>%s</h3>\n<p>%s</p>\n", title, says);
+        return section_charts_by_dtype(s, all, prefix);
     }
     return 0;
 }
@@ -286,14 +281,15 @@ int section_comparison(const struct section *s) {
         struct findings found;
         if (findings_of_pair(&found, &r->runs.run[0], &r->runs.run[i])) return -1;
         fputs("<h3>", s->f);
-        html_textf(s->f, "%s beside %s", r->runs.run[i].label, r->runs.run[0].label);
+        html_textf(s->f, "%s against %s", r->runs.run[i].label, r->runs.run[0].label);
         fputs("</h3>\n", s->f);
         print_findings(s->f, &found);
     }
-    if (charts_of_all(s, "overlay_", "Rooflines in one",
-                      "DRAM bandwidth and the fastest arithmetic of each run, and what operations "
-                      "reach. A device has one colour everywhere; runs of one device differ in their "
-                      "dashes."))
+    if (charts_of_all(
+            s, "overlay_", "Rooflines in one",
+            "DRAM bandwidth and the fastest arithmetic of each run, and what operations "
+            "reach. A device has one colour everywhere; runs of one device differ in their "
+            "dashes."))
         return -1;
     if (section_has_chart(s, all, "sweep_read") || section_has_chart(s, all, "ladder_devices")) {
         fputs("<h3>Ceilings</h3>\n<div class=\"pair\">\n", s->f);
@@ -307,9 +303,10 @@ int section_comparison(const struct section *s) {
         snprintf(title, sizeof title, "%s over size", ops[i].name);
         if (charts_of_all(s, prefix, title, "The fastest implementation of each run.")) return -1;
     }
-    if (charts_of_all(s, "ratio_", "Ratios of the first two",
-                      "Equal problems, the fastest implementation of each; right of 1 the second run "
-                      "is faster. An error bar spans the intervals of both medians."))
+    if (charts_of_all(
+            s, "ratio_", "Ratios of the first two",
+            "Equal problems, the fastest implementation of each; right of 1 the second run "
+            "is faster. An error bar spans the intervals of both medians."))
         return -1;
     section_end(s);
     return 0;

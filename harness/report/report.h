@@ -36,7 +36,7 @@ struct report {
     struct chart_runs runs;
     struct report_folder *folder; /* of the runs: folder[of_run[i]] */
     size_t folders, *of_run;
-    struct report_charts *charts; /* one a run, then those of all: runs.count + 1 */
+    struct report_charts *charts;                 /* one a run, then those of all: runs.count + 1 */
     struct report_place place[REPORT_MAX_PLACES]; /* of the part that is being printed */
     size_t places;
     bool no_gnuplot;
@@ -67,6 +67,7 @@ struct section {
 
 /* The chart of that name: a figure with its caption. Nothing when there is none. 0, or -1 after one line on stderr. */
 int section_chart(const struct section *s, size_t charts, const char *name);
+int section_charts_by_dtype(const struct section *s, size_t charts, const char *prefix);
 bool section_has_chart(const struct section *s, size_t charts, const char *name);
 
 /* <section id="..."><h2>title</h2>; becomes a place of the report. */

@@ -38,6 +38,24 @@ bool section_has_chart(const struct section *s, size_t charts, const char *name)
     return find_chart(s, charts, name) != NULL;
 }
 
+/* What the numbers at the foot of an overlay stand for. */
+static int overlay_key(const struct section *s, size_t charts, const char *name) {
+    struct csv marks;
+    char dir[4160], file[96];
+    if (strncmp(name, "overlay_", 8) != 0) return 0;
+    snprintf(dir, sizeof dir, "%s/data", s->report->charts[charts].dir);
+    snprintf(file, sizeof file, "%s_marks.csv", name);
+    if (csv_read(dir, file, &marks)) return -1;
+    fputs(" <span class=\"key\">", s->f);
+    for (size_t i = 0; i < marks.records; i++) {
+        fprintf(s->f, "%s<b>%s</b> ", i ? " \xc2\xb7 " : "", csv_get(&marks, i, "number"));
+        html_text(s->f, csv_get(&marks, i, "operations"));
+    }
+    fputs("</span>", s->f);
+    csv_free(&marks);
+    return 0;
+}
+
 int section_chart(const struct section *s, size_t charts, const char *name) {
     struct report_chart *c = find_chart(s, charts, name);
     char path[4300], prefix[32];
@@ -58,8 +76,9 @@ int section_chart(const struct section *s, size_t charts, const char *name) {
         html_text(s->f, c->subtitle);
         fputs("</span>", s->f);
     }
+    const int status = overlay_key(s, charts, name);
     fputs("</figcaption></figure>\n", s->f);
-    return 0;
+    return status;
 }
 
 static const struct chart_run *run_of(const struct section *s) {
@@ -70,18 +89,39 @@ static const struct report_folder *folder_of(const struct section *s) {
     return &s->report->folder[s->report->of_run[s->run]];
 }
 
-/* Charts <prefix><dtype>, two beside each other where there is room; all but the first `open` are folded. */
-static int charts_by_dtype(const struct section *s, const char *prefix, size_t open) {
+/* Charts <prefix><dtype>, two beside each other where there is room; of more than two those of other formats than fp32
+ * and bf16 are folded. */
+int section_charts_by_dtype(const struct section *s, size_t charts, const char *prefix) {
+    const char *folded[DTYPE_COUNT], *open[DTYPE_COUNT];
+    size_t folds = 0, opens = 0;
     char name[64];
-    size_t shown = 0;
     for (int t = 0; t < DTYPE_COUNT; t++) {
         snprintf(name, sizeof name, "%s%s", prefix, dtypes[t].name);
-        if (!section_has_chart(s, s->run, name)) continue;
-        fprintf(s->f, "<details%s><summary>%s</summary>\n", shown++ < open ? " open" : "",
-                dtypes[t].name);
-        if (section_chart(s, s->run, name)) return -1;
-        fputs("</details>\n", s->f);
+        if (!section_has_chart(s, charts, name)) continue;
+        if (t == DT_fp32 || t == DT_bf16)
+            open[opens++] = dtypes[t].name;
+        else
+            folded[folds++] = dtypes[t].name;
     }
+    while (opens < 2 && folds > 0) {
+        open[opens++] = folded[0];
+        memmove(folded, folded + 1, --folds * sizeof *folded);
+    }
+    if (opens) fputs("<div class=\"pair\">\n", s->f);
+    for (size_t i = 0; i < opens; i++) {
+        snprintf(name, sizeof name, "%s%s", prefix, open[i]);
+        if (section_chart(s, charts, name)) return -1;
+    }
+    if (opens) fputs("</div>\n", s->f);
+    if (!folds) return 0;
+    fputs("<details><summary>", s->f);
+    for (size_t i = 0; i < folds; i++) fprintf(s->f, "%s%s", i ? ", " : "", folded[i]);
+    fputs("</summary>\n<div class=\"pair\">\n", s->f);
+    for (size_t i = 0; i < folds; i++) {
+        snprintf(name, sizeof name, "%s%s", prefix, folded[i]);
+        if (section_chart(s, charts, name)) return -1;
+    }
+    fputs("</div></details>\n", s->f);
     return 0;
 }
 
@@ -135,8 +175,8 @@ static const char *capacity_text(const struct section *s, const char *level, cha
 }
 
 static void memory_table(const struct section *s) {
-    static const char *const header[] = {"Level", "#Capacity", "#Threads", "Placement", "#read",
-                                         "#write", "#copy",    "#triad",   "#update"};
+    static const char *const header[] = {"Level",  "#Capacity", "#Threads", "Placement", "#read",
+                                         "#write", "#copy",     "#triad",   "#update"};
     const struct ceilings *c = &run_of(s)->roofs;
     size_t rows = 0;
     for (size_t i = 0; i < c->count; i++) rows += is_first_memory(c, i);
@@ -177,9 +217,9 @@ static double most(const struct rows *rows, const struct ceiling *x, size_t offs
 }
 
 static void compute_table(const struct section *s) {
-    static const char *const header[] = {
-        "Number format", "Implementation", "#Threads", "#GFLOP/s", "#FLOPs a cycle x clock",
-        "#Published",    "Proven"};
+    static const char *const header[] = {"Number format", "Implementation",         "#Threads",
+                                         "#GFLOP/s",      "#FLOPs a cycle x clock", "#Published",
+                                         "Proven"};
     const struct chart_run *run = run_of(s);
     size_t rows = 0;
     for (size_t i = 0; i < run->roofs.count; i++)
@@ -222,14 +262,15 @@ int section_ceilings(const struct section *s) {
 
 /* The numbered points of a chart, from the data it was drawn from. */
 static int points_table(const struct section *s, const char *dtype) {
-    static const char *const header[] = {"#Point", "Operation", "Implementation", "Shape",
-                                         "Level",  "#Rate",     "Unit",           "#% of roof"};
+    static const char *const header[] = {"#Point", "Operation", "Implementation",
+                                         "Shape",  "#GFLOP/s",  "#% of roof"};
     struct csv points;
     char dir[4160], name[96], caption[160];
     snprintf(dir, sizeof dir, "%s/data", s->report->charts[s->run].dir);
     snprintf(name, sizeof name, "roofline_%s_points.csv", dtype);
     if (csv_read(dir, name, &points)) return -1;
-    snprintf(caption, sizeof caption, "Operations in %s, the fastest implementation of each", dtype);
+    snprintf(caption, sizeof caption, "Operations in %s, the fastest implementation of each",
+             dtype);
     if (points.records) {
         html_table(s->f, "sortable", caption, header, COUNT(header));
         for (size_t i = 0; i < points.records; i++) {
@@ -242,9 +283,9 @@ static int points_table(const struct section *s, const char *dtype) {
             fputs("</th>", s->f);
             html_cell(s->f, csv_get(&points, i, "impl"));
             html_cell(s->f, csv_get(&points, i, "shape"));
-            html_cell(s->f, csv_get(&points, i, "level"));
-            fprintf(s->f, "<td class=\"n\">%s</td><td>%s</td><td class=\"n\">",
-                    csv_get(&points, i, "rate"), flops ? "GFLOP/s" : "GB/s");
+            fprintf(s->f, "<td class=\"n\" data-v=\"%s\">%s%s</td><td class=\"n\">",
+                    csv_get(&points, i, flops ? "gflop_s" : "gbyte_s"), csv_get(&points, i, "rate"),
+                    flops ? "" : " GB/s");
             const char *share = csv_get(&points, i, "share");
             html_textf(s->f, "%.*s", (int)strcspn(share, " -"), share);
             fputs("</td></tr>\n", s->f);
@@ -255,23 +296,60 @@ static int points_table(const struct section *s, const char *dtype) {
     return 0;
 }
 
+/* What the colours of the chart of all formats are, and what each format comes to. */
+static int formats_table(const struct section *s) {
+    static const char *const header[] = {"Format", "#Ceiling", "#Kink", "#Best", "By"};
+    struct csv key;
+    char dir[4160];
+    snprintf(dir, sizeof dir, "%s/data", s->report->charts[s->run].dir);
+    if (csv_read(dir, "roofline_all_key.csv", &key)) return -1;
+    if (key.records) {
+        html_table(s->f, "sortable",
+                   "Ceiling and best operation in GFLOP/s, kink at the DRAM bandwidth in FLOP/byte",
+                   header, COUNT(header));
+        for (size_t i = 0; i < key.records; i++) {
+            static const char *const number[] = {"roof", "kink", "best"};
+            fprintf(s->f,
+                    "<tr><th scope=\"row\"><span class=\"swatch\" style=\"background:#%06x\">"
+                    "</span>",
+                    (unsigned)strtoul(csv_get(&key, i, "colour"), NULL, 10) & 0xffffff);
+            html_text(s->f, csv_get(&key, i, "dtype"));
+            fputs("</th>", s->f);
+            for (int k = 0; k < 3; k++) {
+                const char *text = csv_get(&key, i, number[k]);
+                html_number(s->f, *text == '-' ? NAN : strtod(text, NULL), k == 1 ? 3 : 4);
+            }
+            html_cell(s->f, csv_get(&key, i, "best_op"));
+            fputs("</tr>\n", s->f);
+        }
+        html_table_end(s->f);
+    }
+    csv_free(&key);
+    return 0;
+}
+
 int section_rooflines(const struct section *s) {
     char name[64];
     size_t shown = 0;
     if (!section_has_chart(s, s->run, "roofline_all") && !any_chart(s, "roofline_")) return 0;
     section_begin(s, "rooflines", "Rooflines");
-    fputs("<p>Across: FLOPs a byte; up: FLOP/s reached. A point under the slanted line waits for "
-          "memory, one under the flat line for arithmetic; the distance to the line is what is left "
-          "to gain. Solid lines are measured, dashed ones published or computed.</p>\n",
-          s->f);
-    if (section_chart(s, s->run, "roofline_all")) return -1;
+    fputs(
+        "<p>Across: FLOPs a byte; up: FLOP/s reached. A point under the slanted line waits for "
+        "memory, one under the flat line for arithmetic; the distance to the line is what is left "
+        "to gain. Solid lines are measured, dashed ones published or computed.</p>\n",
+        s->f);
+    fputs("<div class=\"pair\">\n", s->f);
+    if (section_chart(s, s->run, "roofline_all") || formats_table(s)) return -1;
+    fputs("</div>\n", s->f);
     for (int t = 0; t < DTYPE_COUNT; t++) {
         snprintf(name, sizeof name, "roofline_%s", dtypes[t].name);
         if (!section_has_chart(s, s->run, name)) continue;
-        const bool open = t == DT_fp32 || (t == 0 && !section_has_chart(s, s->run, "roofline_fp32"));
-        fprintf(s->f, "<details%s><summary>%s</summary>\n", open ? " open" : "", dtypes[t].name);
+        const bool open =
+            t == DT_fp32 || (t == 0 && !section_has_chart(s, s->run, "roofline_fp32"));
+        fprintf(s->f, "<details%s><summary>%s</summary>\n<div class=\"pair\">\n",
+                open ? " open" : "", dtypes[t].name);
         if (section_chart(s, s->run, name) || points_table(s, dtypes[t].name)) return -1;
-        fputs("</details>\n", s->f);
+        fputs("</div></details>\n", s->f);
         shown++;
     }
     section_end(s);
@@ -292,7 +370,7 @@ int section_products(const struct section *s) {
     fputs("<p>Rate over size. Left of the predicted kink a product waits for memory.</p>\n", s->f);
     for (int i = 0; i < OP_COUNT; i++) {
         snprintf(prefix, sizeof prefix, "%s_", ops[i].name);
-        if (ops[i].sweep == SWEEP_cubes && charts_by_dtype(s, prefix, 2)) return -1;
+        if (ops[i].sweep == SWEEP_cubes && section_charts_by_dtype(s, s->run, prefix)) return -1;
     }
     section_end(s);
     return 0;
@@ -304,7 +382,7 @@ int section_streams(const struct section *s) {
     fputs("<p>Operations that memory bounds, at sizes that no cache holds: compulsory bytes over "
           "time, beside the measured DRAM bandwidth.</p>\n",
           s->f);
-    if (charts_by_dtype(s, "streams_", 1)) return -1;
+    if (section_charts_by_dtype(s, s->run, "streams_")) return -1;
     section_end(s);
     return 0;
 }
@@ -313,7 +391,7 @@ int section_vendors(const struct section *s) {
     if (!any_chart(s, "vendor_")) return 0;
     section_begin(s, "vendors", "Beside vendor libraries");
     fputs("<p>Equal problems, the same placement of threads; above 1 ours is faster.</p>\n", s->f);
-    if (charts_by_dtype(s, "vendor_", 1)) return -1;
+    if (section_charts_by_dtype(s, s->run, "vendor_")) return -1;
     section_end(s);
     return 0;
 }
@@ -322,9 +400,10 @@ int section_effects(const struct section *s) {
     if (!section_has_chart(s, s->run, "cold_warm") && !section_has_chart(s, s->run, "fill"))
         return 0;
     section_begin(s, "effects", "What else matters");
-    fputs("<p>Pairs of trials that differ in one thing: whether the operands were in the caches, or "
-          "what they held.</p>\n<div class=\"pair\">\n",
-          s->f);
+    fputs(
+        "<p>Pairs of trials that differ in one thing: whether the operands were in the caches, or "
+        "what they held.</p>\n<div class=\"pair\">\n",
+        s->f);
     if (section_chart(s, s->run, "cold_warm") || section_chart(s, s->run, "fill")) return -1;
     fputs("</div>\n", s->f);
     section_end(s);

@@ -133,7 +133,8 @@ int svg_inline(FILE *f, const char *path, const char *prefix, const char *label)
         goto done;
     }
     text[length] = '\0';
-    char *copy = strdup(text), *at = text; /* lines are cut where they end; symbols are looked up in the copy */
+    char *copy = strdup(text),
+         *at = text; /* lines are cut where they end; symbols are looked up in the copy */
     if (!copy || strcasestr(copy, "<script") || !copy_root(f, &at, label)) {
         fprintf(stderr, "roofline: '%s' is no chart of gnuplot's\n", path);
         free(copy);

@@ -29,7 +29,7 @@ static bool is_ok(const struct row *r) { return strcmp(r->status, "ok") == 0; }
 
 /* Columns that are there only where rows have something to say in them. */
 struct shown {
-    bool fill, placement, power, temperature, throttle, counted, reason;
+    bool fill, placement, power, temperature, throttle, counted;
 };
 
 static struct shown columns_of(const struct rows *rows) {
@@ -42,13 +42,13 @@ static struct shown columns_of(const struct rows *rows) {
         c.temperature = c.temperature || isfinite(r->temperature_c);
         c.throttle = c.throttle || *r->throttle;
         c.counted = c.counted || isfinite(r->counted_bytes);
-        c.reason = c.reason || *r->reason;
     }
     return c;
 }
 
 static void print_row(FILE *f, const struct row *r, const struct shown *c) {
     char text[96], number[48];
+    const bool refused = strcmp(r->status, "refused") == 0 || strcmp(r->status, "no_memory") == 0;
     fputs("<tr><th scope=\"row\">", f);
     html_text(f, r->op);
     fputs("</th>", f);
@@ -56,11 +56,13 @@ static void print_row(FILE *f, const struct row *r, const struct shown *c) {
     html_cell(f, r->dtype);
     format_shape(r, text, sizeof text);
     html_cell(f, text);
-    html_number(f, r->threads > 0 ? (double)r->threads : NAN, 4);
-    html_cell(f, r->cache);
-    if (c->fill) html_cell(f, r->fill);
-    if (c->placement) html_cell(f, r->placement);
-    html_cell(f, r->level);
+    fputs(*r->reason ? "<td class=\"wrap\" data-v=\"" : "<td data-v=\"", f);
+    html_text(f, r->status);
+    fprintf(f, "\"><span class=\"status%s\">", is_ok(r) ? " ok" : refused ? "" : " bad");
+    html_text(f, r->status);
+    fputs("</span> ", f);
+    html_text(f, r->reason);
+    fputs("</td>", f);
     format_time(r->time_s, text, sizeof text);
     fprintf(f, "<td class=\"n\" data-v=\"%s\">", number_text(r->time_s * 1e9, 6, number));
     html_text(f, text);
@@ -70,43 +72,34 @@ static void print_row(FILE *f, const struct row *r, const struct shown *c) {
     html_number(f, r->gbyte_s, 4);
     html_number(f, 100 * r->roof_fraction, 3);
     html_cell(f, r->bound);
+    html_cell(f, r->level);
+    html_cell(f, r->cache);
+    if (c->fill) html_cell(f, r->fill);
+    html_number(f, r->threads > 0 ? (double)r->threads : NAN, 4);
+    if (c->placement) html_cell(f, r->placement);
     if (c->counted) html_number(f, r->counted_bytes / r->bytes, 3);
     if (c->power) html_number(f, r->power_w, 3);
     if (c->temperature) html_number(f, r->temperature_c, 3);
     if (c->throttle) html_cell(f, r->throttle);
-    const bool bad = !is_ok(r) && strcmp(r->status, "refused") != 0 &&
-                     strcmp(r->status, "no_memory") != 0;
-    fprintf(f, "<td><span class=\"status%s\">", is_ok(r) ? " ok" : bad ? " bad" : "");
-    html_text(f, r->status);
-    fputs("</span></td>", f);
-    if (c->reason) {
-        fputs("<td class=\"wrap\">", f);
-        html_text(f, r->reason);
-        fputs("</td>", f);
-    }
     fputs("</tr>\n", f);
 }
 
 static void rows_table(const struct section *s, const struct rows *rows, const char *caption) {
     const struct shown c = columns_of(rows);
-    const char *header[24] = {"Operation", "Implementation", "Format", "Shape", "#Threads", "Cache"};
-    int columns = 6;
+    const char *header[24] = {"Operation", "Implementation", "Format",   "Shape", "Status",
+                              "#Time",     "#\xc2\xb1 %",    "#GFLOP/s", "#GB/s", "#% of roof",
+                              "Bound by",  "Level",          "Cache"};
+    int columns = 13;
     size_t printed = 0;
     if (c.fill) header[columns++] = "Fill";
+    header[columns++] = "#Threads";
     if (c.placement) header[columns++] = "Placement";
-    header[columns++] = "Level";
-    header[columns++] = "#Time";
-    header[columns++] = "#\xc2\xb1 %";
-    header[columns++] = "#GFLOP/s";
-    header[columns++] = "#GB/s";
-    header[columns++] = "#% of roof";
-    header[columns++] = "Bound by";
     if (c.counted) header[columns++] = "#Counted / model bytes";
     if (c.power) header[columns++] = "#W";
-    if (c.temperature) header[columns++] = "#\xc2\xb0" "C";
+    if (c.temperature)
+        header[columns++] = "#\xc2\xb0"
+                            "C";
     if (c.throttle) header[columns++] = "Throttle";
-    header[columns++] = "Status";
-    if (c.reason) header[columns++] = "Reason";
     html_table(s->f, "sortable filter", caption, header, columns);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < rows->count && printed < MOST_ROWS; i++) {
@@ -117,19 +110,21 @@ static void rows_table(const struct section *s, const struct rows *rows, const c
         }
     html_table_end(s->f);
     if (printed < rows->count)
-        fprintf(s->f,
-                "<p class=\"note\">%zu of %zu rows, those that are not ok first; the rest is in the "
-                "run's CSV files.</p>\n",
-                printed, rows->count);
+        fprintf(
+            s->f,
+            "<p class=\"note\">%zu of %zu rows, those that are not ok first; the rest is in the "
+            "run's CSV files.</p>\n",
+            printed, rows->count);
 }
 
 void section_rows(const struct section *s) {
     const struct chart_run *run = run_of(s);
     section_begin(s, "rows", "All rows");
-    fputs("<p>A row is a trial: verified, then timed until the 95 % interval of the median "
-          "(\xc2\xb1) is narrow. The rate is at the median; <i>% of roof</i> compares with what the "
-          "measured ceilings allow.</p>\n",
-          s->f);
+    fputs(
+        "<p>A row is a trial: verified, then timed until the 95 % interval of the median "
+        "(\xc2\xb1) is narrow. The rate is at the median; <i>% of roof</i> compares with what the "
+        "measured ceilings allow.</p>\n",
+        s->f);
     if (run->bench.count) rows_table(s, &run->bench, "Operations (bench.csv)");
     if (run->peaks.count) {
         fprintf(s->f, "<details><summary>The %zu rows that the ceilings come from</summary>\n",
@@ -203,13 +198,13 @@ static void csv_table(const struct section *s, const struct csv *c, const char *
 }
 
 static const char *verdict_class(const char *verdict) {
-    return strcmp(verdict, "holds") == 0               ? " ok"
+    return strcmp(verdict, "holds") == 0                ? " ok"
            : strncmp(verdict, "does not hold", 13) == 0 ? " bad"
                                                         : "";
 }
 
 void section_claims(const struct section *s) {
-    static const char *const header[] = {"Claim",    "Says",       "Verdict", "#Predicted",
+    static const char *const header[] = {"Claim",     "Says",     "Verdict", "#Predicted",
                                          "#Measured", "Holds if", "Why"};
     const struct csv *c = &folder_of(s)->claims;
     if (csv_column(c, "verdict") < 0 || !c->records) return;
@@ -242,8 +237,9 @@ void section_probes(const struct section *s) {
     const struct csv *c = &folder_of(s)->probes;
     if (!c->records) return;
     section_begin(s, "probes", "Probes");
-    fputs("<p>Facts of the device that are no operation: latencies, clocks, launches, copies.</p>\n",
-          s->f);
+    fputs(
+        "<p>Facts of the device that are no operation: latencies, clocks, launches, copies.</p>\n",
+        s->f);
     csv_table(s, c, "Probes (probes.csv)");
     section_end(s);
 }
@@ -281,8 +277,10 @@ static int curve_of(const struct csv *c, const char *x, const char *y, struct cu
 
 static void loss_label(FILE *f, double x, double y, const char *anchor, double value) {
     char text[48];
-    fprintf(f, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"#333\" font-size=\"14\">%s</text>\n",
-            x, y, anchor, number_text(value, 3, text));
+    fprintf(
+        f,
+        "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\" fill=\"#333\" font-size=\"14\">%s</text>\n",
+        x, y, anchor, number_text(value, 3, text));
 }
 
 static void loss_chart(const struct section *s, const struct curve *c, const char *x,
@@ -291,13 +289,16 @@ static void loss_chart(const struct section *s, const struct curve *c, const cha
     const double span_x = c->x_max > c->x_min ? c->x_max - c->x_min : 1;
     const double span_y = c->y_max > c->y_min ? c->y_max - c->y_min : 1;
     const size_t stride = c->count / LOSS_POINTS + 1;
-    fprintf(s->f, "<figure><div class=\"chart\" role=\"region\" tabindex=\"0\" aria-label=\"Loss\">"
-                  "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"",
+    fprintf(s->f,
+            "<figure><div class=\"chart\" role=\"region\" tabindex=\"0\" aria-label=\"Loss\">"
+            "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"",
             LOSS_WIDTH, LOSS_HEIGHT, LOSS_WIDTH, LOSS_HEIGHT);
     html_textf(s->f, "%s over %s", y, x);
-    fprintf(s->f, "\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", LOSS_WIDTH, LOSS_HEIGHT);
-    fprintf(s->f, "<path d=\"M%d 20V%dH%d\" fill=\"none\" stroke=\"#333\"/>\n<polyline fill=\"none\" "
-                  "stroke=\"#0072b2\" stroke-width=\"2\" points=\"",
+    fprintf(s->f, "\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", LOSS_WIDTH,
+            LOSS_HEIGHT);
+    fprintf(s->f,
+            "<path d=\"M%d 20V%dH%d\" fill=\"none\" stroke=\"#333\"/>\n<polyline fill=\"none\" "
+            "stroke=\"#0072b2\" stroke-width=\"2\" points=\"",
             LOSS_LEFT, LOSS_HEIGHT - LOSS_FOOT, LOSS_WIDTH - 20);
     for (size_t i = 0; i < c->count; i += stride)
         fprintf(s->f, "%.1f,%.1f ", LOSS_LEFT + width * (c->x[i] - c->x_min) / span_x,
@@ -397,9 +398,9 @@ void section_environment(const struct section *s) {
         html_text(s->f, x->info[i].command);
         fputs("</code></td>", s->f);
         html_cell(s->f, info_get(&x->info[i], "started"));
-        html_cell(s->f, i == 0                                 ? "as above"
+        html_cell(s->f, i == 0                              ? "as above"
                         : differs(&x->info[i], &x->info[0]) ? "differs"
-                                                               : "the same");
+                                                            : "the same");
         fputs("</tr>\n", s->f);
     }
     html_table_end(s->f);
@@ -417,9 +418,9 @@ void section_reproduce(const struct section *s) {
         fputs(dirty ? "   # files differed from this commit\n" : "\n", s->f);
     }
     fputs("scripts/setup.sh &amp;&amp; scripts/build.sh release   # ", s->f);
-    html_textf(s->f, "here: %s, %s\n", *infos_get(x, "program.compiler")
-                                           ? infos_get(x, "program.compiler")
-                                           : "compiler unknown",
+    html_textf(s->f, "here: %s, %s\n",
+               *infos_get(x, "program.compiler") ? infos_get(x, "program.compiler")
+                                                 : "compiler unknown",
                infos_get(x, "program.flags"));
     for (size_t i = 0; i < x->count; i++)
         if (*x->info[i].command) html_textf(s->f, "%s\n", x->info[i].command);
