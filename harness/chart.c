@@ -88,6 +88,9 @@ void chart_set_text(struct chart_vars *v, const char *name, const char *format, 
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     print_quoted(v->f, name, text);
+    if (strcmp(name, "title_text") == 0) snprintf(v->title, sizeof v->title, "%.159s", text);
+    if (strcmp(name, "subtitle_text") == 0)
+        snprintf(v->subtitle, sizeof v->subtitle, "%.511s", text);
 }
 
 void chart_set_number(struct chart_vars *v, const char *name, double x) {
@@ -192,6 +195,7 @@ static void draw(struct chart_out *out, const char *vars, const char *script, co
     snprintf(source, sizeof source, "%s.gp", script);
     print_quoted(f, "format", format);
     print_quoted(f, "output_file", partial);
+    fprintf(f, "compact = %d\n", out->compact);
     fprintf(f, "%s%s%s\nunset output\n", vars, embedded_file("style.gp"), embedded_file(source));
     if (fflush(f) != 0 || fseek(f, 0, SEEK_SET) != 0) {
         fprintf(stderr, "roofline: cannot write a temporary file: %s\n", strerror(errno));
@@ -201,8 +205,9 @@ static void draw(struct chart_out *out, const char *vars, const char *script, co
     const int status = run_gnuplot(f, log);
     if (status < 0 && (errno == ENOENT || errno == EACCES)) {
         out->no_gnuplot = true;
-        fprintf(stderr, "roofline: no gnuplot here, so no charts; their data are in %s/data\n",
-                out->dir);
+        if (!out->quiet)
+            fprintf(stderr, "roofline: no gnuplot here, so no charts; their data are in %s/data\n",
+                    out->dir);
     } else if (status != 0 || lacks_column(log) || !is_complete(partial, format)) {
         out->failed = true;
         last_words(log, words, sizeof words);
@@ -212,7 +217,7 @@ static void draw(struct chart_out *out, const char *vars, const char *script, co
         out->failed = true;
         fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
     } else {
-        printf("%s\n", path);
+        if (!out->quiet) printf("%s\n", path);
         out->made++;
     }
 done:
@@ -221,10 +226,17 @@ done:
 }
 
 void chart_draw(struct chart_out *out, struct chart_vars *v, const char *script, const char *name) {
+    const int before = out->made;
     if (fclose(v->f) != 0) out->failed = true;
     if (out->png && !out->no_gnuplot) draw(out, v->text, script, name, "png");
     if (out->svg && !out->no_gnuplot) draw(out, v->text, script, name, "svg");
+    if (out->on_chart && out->made > before)
+        out->on_chart(out->context, name, v->title, v->subtitle);
     free(v->text);
+}
+
+double chart_height(const struct chart_out *out, double pixels) {
+    return fmax(pixels, 300) - (out->compact ? 64 : 0);
 }
 
 /* ---- words ---- */

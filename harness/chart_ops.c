@@ -201,7 +201,7 @@ static int vendors(struct chart_out *out, const struct chart_run *run, const cha
     chart_set_data(&v, out, "vendor_data", name);
     chart_set_number(&v, "bars", bars);
     chart_set_number(&v, "ratio_max", top);
-    chart_set_number(&v, "canvas_y", fmax(300, 190 + 28 * bars));
+    chart_set_number(&v, "canvas_y", chart_height(out, 190 + 28 * bars));
     chart_draw(out, &v, "vendor", name);
     return 0;
 }
@@ -295,7 +295,7 @@ static int streams(struct chart_out *out, const struct chart_run *run, const cha
     chart_set_number(&v, "near_bars", near_bars);
     chart_set_number(&v, "far_bars", far_bars);
     chart_set_number(&v, "rate_max", fmax(top, fmax(roof, 0)));
-    chart_set_number(&v, "canvas_y", fmax(320, 210 + 28 * bars));
+    chart_set_number(&v, "canvas_y", chart_height(out, 210 + 28 * bars));
     chart_draw(out, &v, "streams", name);
     return 0;
 }

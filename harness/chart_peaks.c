@@ -145,10 +145,9 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
             if (x->kind != CEILING_COMPUTE || x->threads != most ||
                 strcmp(x->name, dtypes[t].name) != 0)
                 continue;
-            if (!f &&
-                !(f = chart_data(
-                      out, "ladder",
-                      "dtype,impl,label,value,why,gflop_s,one_thread_gflop_s,position,proven")))
+            if (!f && !(f = chart_data(out, "ladder",
+                                       "dtype,impl,label,value,short,why,gflop_s,one_thread_gflop_"
+                                       "s,position,proven")))
                 return -1;
             const struct ceiling *one = most > 1 ? rung(run, x->name, x->impl, 1) : NULL;
             chart_csv_text(f, x->name), chart_csv_text(f, x->impl);
@@ -156,6 +155,8 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
             chart_csv_text(f, text);
             snprintf(text, sizeof text, "%.4g%s%s", x->rate,
                      x->proven ? "" : "   not proven: ", x->why);
+            chart_csv_text(f, text);
+            snprintf(text, sizeof text, "%.4g%s", x->rate, x->proven ? "" : " ?");
             chart_csv_text(f, text), chart_csv_text(f, x->why);
             chart_csv_number(f, x->rate), chart_csv_number(f, one ? one->rate : NAN);
             chart_csv_number(f, rungs + 0.6 * gaps);
@@ -176,7 +177,7 @@ int chart_ladder(struct chart_out *out, const struct chart_run *run) {
     chart_set_number(&v, "rate_max", top);
     chart_set_number(&v, "unproven", unproven);
     chart_set_number(&v, "threads", (double)most);
-    chart_set_number(&v, "canvas_y", fmax(300, 190 + 30 * (rungs + 0.6 * gaps)));
+    chart_set_number(&v, "canvas_y", chart_height(out, 190 + 30 * (rungs + 0.6 * gaps)));
     chart_draw(out, &v, "ladder", "ladder");
     return 0;
 }

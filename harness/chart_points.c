@@ -15,6 +15,17 @@ static bool same_shape(const struct row *a, const struct row *b) {
 
 double chart_point_rate(const struct row *r) { return r->flops > 0 ? r->gflop_s : r->gbyte_s; }
 
+const char *chart_hover_text(const struct chart_point *p, char *text, size_t size) {
+    char shape[64], share[48] = "";
+    chart_shape_text(p->r, shape, sizeof shape);
+    if (isfinite(p->share)) snprintf(share, sizeof share, "; %.0f %% of its roof", 100 * p->share);
+    snprintf(text, size, "%s.%s.%s %s: %.3g %s%s", p->r->op, p->r->impl, p->r->dtype, shape,
+             chart_point_rate(p->r), p->r->flops > 0 ? "GFLOP/s" : "GB/s", share);
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = ';';
+    return text;
+}
+
 static bool is_candidate(const struct chart_run *run, const struct row *r, const char *dtype,
                          const char *op) {
     return chart_shows(run, r, dtype) && strcmp(r->op, op) == 0 &&

@@ -1,47 +1,21 @@
 /* chart_published.c - the lecture's picture: published rooflines of several GPUs, and where the catalogue's operations
  * lie by their intensity alone. Needs no run. */
 #include "chart.h"
+#include "chart_groups.h"
 #include "chart_layout.h"
+#include "chart_roofs.h"
 #include "specs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_GROUPS = 48,
-    WORDS = 512,
-    KEY_CHARACTERS = 34,
-    CHART_WIDTH = 912,
-    CHART_HEIGHT = 810,
-    MARK_SIZE = 25
-};
+enum { MARK_SIZE = 25 };
 
 static const char *const shown[] = {"A100 SXM4 80GB", "H100 SXM5 80GB", "H200 SXM", "B200 SXM"};
 enum { GPUS = sizeof shown / sizeof *shown };
 
-/* Operations of one intensity. */
-struct group {
-    double ai;
-    char ops[WORDS];
-};
-
-static void add_op(struct group *group, size_t *count, double ai, const char *text) {
-    size_t at = 0;
-    while (at < *count && fabs(group[at].ai / ai - 1) > 0.03) at++;
-    if (at == MAX_GROUPS) return;
-    if (at == *count) group[(*count)++] = (struct group){.ai = ai};
-    const size_t used = strlen(group[at].ops);
-    snprintf(group[at].ops + used, WORDS - used, "%s%s", used ? "; " : "", text);
-}
-
-static int by_intensity(const void *a, const void *b) {
-    const double x = ((const struct group *)a)->ai, y = ((const struct group *)b)->ai;
-    return (x > y) - (x < y);
-}
-
 /* Every op with FLOPs at its largest default shape; products at each of theirs, since their intensity grows. */
-static size_t group_ops(enum dtype t, struct group *group) {
+static size_t group_ops(enum dtype t, struct chart_group *group) {
     size_t count = 0;
     for (int i = 0; i < OP_COUNT; i++) {
         const struct op *op = &ops[i];
@@ -53,10 +27,10 @@ static size_t group_ops(enum dtype t, struct group *group) {
             char text[64];
             if ((!grows && s[1].m) || flops <= 0) continue;
             snprintf(text, sizeof text, grows ? "%s n = %lld" : "%s", op->name, (long long)s->n);
-            add_op(group, &count, flops / op_bytes(op, t, &a), text);
+            chart_group_add(group, &count, flops / op_bytes(op, t, &a), text);
         }
     }
-    qsort(group, count, sizeof *group, by_intensity);
+    chart_groups_sort(group, count);
     return count;
 }
 
@@ -85,20 +59,10 @@ static int write_roofs(struct chart_out *out, const char *name, const struct gpu
     return chart_data_close(out, f, name);
 }
 
-/* Where a list of words breaks so that a line has at most `limit` characters. */
-static size_t line_length(const char *words, size_t limit) {
-    size_t length = strlen(words);
-    if (length <= limit) return length;
-    length = 0;
-    for (size_t i = 0; words[i] && i <= limit; i++)
-        if (words[i] == ';') length = i + 1;
-    return length ? length : limit;
-}
-
 static int write_ops(struct chart_out *out, const char *points, const char *key,
                      const struct gpu_spec *const gpu[], enum dtype t, const struct chart_axes *a,
-                     const struct group *group, size_t groups, int *lines) {
-    struct chart_mark mark[MAX_GROUPS];
+                     const struct chart_group *group, size_t groups, int *lines) {
+    struct chart_mark mark[CHART_MAX_GROUPS];
     const struct gpu_spec *h100 = gpu[1];
     FILE *f = chart_data(
         out, points,
@@ -120,14 +84,14 @@ static int write_ops(struct chart_out *out, const char *points, const char *key,
     if (!f) return -1;
     *lines = 0;
     for (size_t i = 0; i < groups; i++) {
-        char number[24], ai[32], mfu[32], part[KEY_CHARACTERS + 8];
+        char number[24], ai[32], mfu[32], part[CHART_KEY_CHARACTERS + 8];
         const double bound = fmin(1, group[i].ai / spec_intensity(h100, t));
         snprintf(number, sizeof number, "%zu", i + 1);
         snprintf(ai, sizeof ai, "%.3g", group[i].ai);
         snprintf(mfu, sizeof mfu, bound < 0.1 ? "%.2g %%" : "%.0f %%", 100 * bound);
         const char *words = group[i].ops;
         for (bool first = true; *words; first = false) {
-            const size_t length = line_length(words, KEY_CHARACTERS);
+            const size_t length = chart_line_length(words, CHART_KEY_CHARACTERS);
             snprintf(part, sizeof part, "%.*s", (int)length, words);
             chart_csv_text(f, first ? number : ""), chart_csv_text(f, part),
                 chart_csv_text(f, first ? ai : "");
@@ -140,7 +104,7 @@ static int write_ops(struct chart_out *out, const char *points, const char *key,
 }
 
 static int published(struct chart_out *out, enum dtype t) {
-    static struct group group[MAX_GROUPS];
+    static struct chart_group group[CHART_MAX_GROUPS];
     const struct gpu_spec *gpu[GPUS];
     char name[64], points[80], key[80], roofs[80];
     struct chart_vars v;
@@ -156,12 +120,11 @@ static int published(struct chart_out *out, enum dtype t) {
     if (groups == 0) return 0;
     for (int g = 0; g < GPUS; g++) slowest = fmin(slowest, attainable(gpu[g], t, group[0].ai));
     const double x_max = fmax(group[groups - 1].ai, 2 * spec_intensity(gpu[1], t));
-    struct chart_axes a = {chart_decade_below(group[0].ai / 1.1),
-                           chart_decade_above(x_max),
-                           chart_decade_below(slowest / 3),
-                           chart_decade_above(peak * 1.1),
-                           CHART_WIDTH,
-                           CHART_HEIGHT};
+    struct chart_axes a = chart_area(out);
+    a.x_min = chart_decade_below(group[0].ai / 1.1);
+    a.x_max = chart_decade_above(x_max);
+    a.y_min = chart_decade_below(slowest / 3);
+    a.y_max = chart_decade_above(peak * 1.1);
     snprintf(name, sizeof name, "published_%s", dtypes[t].name);
     snprintf(points, sizeof points, "%s_operations", name);
     snprintf(key, sizeof key, "%s_key", name);

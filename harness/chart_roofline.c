@@ -20,15 +20,15 @@ static const char *share_text(double share, char text[16]) {
 /* Table and points in one file; a row without FLOPs has neither intensity nor mark. */
 static int write_points(struct chart_out *out, const char *name, const struct chart_axes *a,
                         const struct chart_point *point, size_t count, size_t with_flops) {
-    char file[80], shape[64], rate_text[32], share[16];
+    char file[80], shape[64], rate_text[32], share[16], hover[320];
     struct chart_mark mark[CHART_MAX_POINTS];
     for (size_t i = 0; i < with_flops; i++)
         mark[i] = (struct chart_mark){point[i].r->ai, point[i].r->gflop_s, 0, 0};
     chart_place_marks(a, mark, with_flops, MARK_SIZE);
     snprintf(file, sizeof file, "%s_points", name);
     FILE *f = chart_data(out, file,
-                         "op,impl,dtype,shape,level,rate,share,ai,gflop_s,gbyte_s,mark_ai,mark_"
-                         "gflop_s,line,above,number");
+                         "op,impl,dtype,shape,level,rate,share,hover,ai,gflop_s,gbyte_s,mark_ai,"
+                         "mark_gflop_s,line,above,number");
     if (!f) return -1;
     for (size_t i = 0; i < count; i++) {
         const struct row *r = point[i].r;
@@ -43,7 +43,8 @@ static int write_points(struct chart_out *out, const char *name, const struct ch
                               shape,
                               r->level,
                               rate_text,
-                              share_text(point[i].share, share)};
+                              share_text(point[i].share, share),
+                              chart_hover_text(&point[i], hover, sizeof hover)};
         for (size_t k = 0; k < sizeof text / sizeof *text; k++) chart_csv_text(f, text[k]);
         const double number[] = {flops ? r->ai : NAN,
                                  flops ? r->gflop_s : NAN,
@@ -65,19 +66,18 @@ static void set_axes(struct chart_vars *v, const struct chart_axes *a) {
     chart_set_number(v, "y_max", a->y_max);
 }
 
-static int roofline(struct chart_out *out, const struct chart_run *run, enum dtype t) {
-    const char *dtype = dtypes[t].name;
-    struct chart_point point[CHART_MAX_POINTS];
+int chart_roofline_draw(struct chart_out *out, const struct chart_run *run, enum dtype t,
+                        const char *name, const char *title, const struct chart_point *point,
+                        size_t points, size_t with_flops) {
     struct chart_line line[CHART_MAX_LINES];
     struct chart_vars v;
-    char name[64], file[80], subtitle[256];
-    size_t with_flops = 0, lines = chart_memory_lines(run, line, 0);
-    const size_t points = chart_pick_points(run, dtype, point, &with_flops);
-    lines = chart_published_lines(run, dtype, line, chart_compute_lines(run, t, line, lines));
+    char file[80], subtitle[256];
+    size_t lines = chart_memory_lines(run, line, 0);
+    lines =
+        chart_published_lines(run, dtypes[t].name, line, chart_compute_lines(run, t, line, lines));
     if (with_flops == 0) return 0;
     chart_sort_lines(line, lines);
-    const struct chart_axes a = chart_roofline_axes(point, with_flops, line, lines, true);
-    snprintf(name, sizeof name, "roofline_%s", dtype);
+    const struct chart_axes a = chart_roofline_axes(out, point, with_flops, line, lines, true);
     if (chart_write_lines(out, name, &a, line, lines) ||
         write_points(out, name, &a, point, points, with_flops))
         return -1;
@@ -90,7 +90,7 @@ static int roofline(struct chart_out *out, const struct chart_run *run, enum dty
     if (unproven)
         snprintf(note, sizeof note, "; %zu ceiling%s unproven and not drawn", unproven,
                  unproven == 1 ? "" : "s");
-    chart_set_text(&v, "title_text", "Roofline, %s", dtype);
+    chart_set_text(&v, "title_text", "%s", title);
     chart_set_text(&v, "subtitle_text", "%s%s", subtitle, note);
     snprintf(file, sizeof file, "%s_roofs", name);
     chart_set_data(&v, out, "roofs_data", file);
@@ -102,6 +102,16 @@ static int roofline(struct chart_out *out, const struct chart_run *run, enum dty
     chart_set_number(&v, "above", (double)above);
     chart_draw(out, &v, "roofline", name);
     return 0;
+}
+
+static int roofline(struct chart_out *out, const struct chart_run *run, enum dtype t) {
+    struct chart_point point[CHART_MAX_POINTS];
+    char name[64], title[64];
+    size_t with_flops = 0;
+    const size_t points = chart_pick_points(run, dtypes[t].name, point, &with_flops);
+    snprintf(name, sizeof name, "roofline_%s", dtypes[t].name);
+    snprintf(title, sizeof title, "Roofline, %s", dtypes[t].name);
+    return chart_roofline_draw(out, run, t, name, title, point, points, with_flops);
 }
 
 /* ---- all dtypes in one ---- */
@@ -118,7 +128,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     struct chart_vars v;
     size_t count = 0, first[DTYPE_COUNT + 1], lines = chart_memory_lines(run, line, 0);
     const size_t slants = lines;
-    char subtitle[256], text[64];
+    char subtitle[256], text[64], hover[320];
     for (int t = 0; t < DTYPE_COUNT; t++) {
         size_t with_flops = 0;
         first[t] = count;
@@ -139,9 +149,9 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
     if (count == 0) return 0;
     chart_sort_lines(line, lines);
     for (size_t i = 0; i < slants; i++) line[i].colour = line[i].best ? 0x444444 : 0xb8b8b8;
-    const struct chart_axes a = chart_roofline_axes(all, count, line, lines, false);
-    FILE *f =
-        chart_data(out, "roofline_all_points", "op,impl,dtype,shape,ai,gflop_s,share,colour,above");
+    const struct chart_axes a = chart_roofline_axes(out, all, count, line, lines, false);
+    FILE *f = chart_data(out, "roofline_all_points",
+                         "op,impl,dtype,shape,hover,ai,gflop_s,share,colour,above");
     if (!f) return -1;
     for (int t = 0; t < DTYPE_COUNT; t++)
         for (size_t i = first[t]; i < first[t + 1]; i++) {
@@ -149,6 +159,7 @@ static int roofline_all(struct chart_out *out, const struct chart_run *run) {
             chart_shape_text(r, text, sizeof text);
             chart_csv_text(f, r->op), chart_csv_text(f, r->impl), chart_csv_text(f, r->dtype),
                 chart_csv_text(f, text);
+            chart_csv_text(f, chart_hover_text(&all[i], hover, sizeof hover));
             chart_csv_number(f, r->ai), chart_csv_number(f, r->gflop_s),
                 chart_csv_number(f, all[i].share);
             chart_csv_number(f, dtype_colour(t));

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels of the area that plots/roofline.gp gives the chart. */
-enum { CHART_WIDTH = 912, CHART_HEIGHT = 810 };
+struct chart_axes chart_area(const struct chart_out *out) {
+    struct chart_axes a = {.width = out->compact ? 700 : 912, .height = out->compact ? 522 : 810};
+    return a;
+}
 
 /* ---- which ceilings are lines ---- */
 
@@ -149,8 +151,8 @@ static void free_legend(struct chart_axes *a, const struct chart_point *point, s
     }
 }
 
-struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,
-                                      const struct chart_line *line, size_t lines,
+struct chart_axes chart_roofline_axes(const struct chart_out *out, const struct chart_point *point,
+                                      size_t points, const struct chart_line *line, size_t lines,
                                       bool with_legend) {
     const double compute = top_of(line, lines, false);
     double bandwidth = INFINITY, x_min = INFINITY, x_max = 0, y_min = INFINITY,
@@ -164,12 +166,11 @@ struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t po
     for (size_t i = 0; i < lines; i++)
         if (line[i].memory) bandwidth = fmin(bandwidth, line[i].rate);
     if (compute > 0 && isfinite(bandwidth)) x_max = fmax(x_max, 1.5 * compute / bandwidth);
-    struct chart_axes a = {chart_decade_below(x_min / 1.1),
-                           chart_decade_above(x_max * 1.1),
-                           chart_decade_below(y_min / 1.1),
-                           chart_decade_above(y_max * 1.2),
-                           CHART_WIDTH,
-                           CHART_HEIGHT};
+    struct chart_axes a = chart_area(out);
+    a.x_min = chart_decade_below(x_min / 1.1);
+    a.x_max = chart_decade_above(x_max * 1.1);
+    a.y_min = chart_decade_below(y_min / 1.1);
+    a.y_max = chart_decade_above(y_max * 1.2);
     if (isnan(compute) && isfinite(bandwidth))
         a.y_max = fmax(a.y_max, chart_decade_above(3 * bandwidth * x_min));
     if (with_legend) free_legend(&a, point, points, line, lines);

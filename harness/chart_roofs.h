@@ -28,9 +28,12 @@ void chart_sort_lines(struct chart_line *line, size_t count);
 size_t chart_unproven_roofs(const struct chart_run *run, enum dtype dtype);
 
 /* Whole decades that hold every point and the kinks; with_legend: and a free place for the legend. */
-struct chart_axes chart_roofline_axes(const struct chart_point *point, size_t points,
-                                      const struct chart_line *line, size_t lines,
+struct chart_axes chart_roofline_axes(const struct chart_out *out, const struct chart_point *point,
+                                      size_t points, const struct chart_line *line, size_t lines,
                                       bool with_legend);
+
+/* Width and height of the area that plots/roofline.gp and its like give the chart; the rest stays 0. */
+struct chart_axes chart_area(const struct chart_out *out);
 
 /* Data <name>_roofs: both ends of each line and its place in the legend. 0, or -1 after one line on stderr. */
 int chart_write_lines(struct chart_out *out, const char *name, const struct chart_axes *a,

@@ -5,35 +5,38 @@
 #include "run.h"
 
 #include <getopt.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { EXIT_OK = 0, EXIT_USAGE = 2 };
 
 static const char help[] =
     "Usage: roofline plot DIR [options]\n"
+    "       roofline plot DIR DIR... -o OUT [options]\n"
     "       roofline plot --specs -o OUT [options]\n"
     "\n"
     "Draws charts from DIR/bench.csv and DIR/peaks.csv with gnuplot, and writes the data of each\n"
     "chart as CSV beside them. Prints the path of every chart. Charts whose rows are missing are\n"
-    "left out; without gnuplot the data are written all the same.\n"
+    "left out; without gnuplot the data are written all the same. Several folders, or a folder "
+    "with\n"
+    "rows of several devices, are drawn into common charts; a device has one colour everywhere.\n"
     "\n"
-    "  -o, --out OUT          where to (default: DIR/charts); the data go to OUT/data\n"
+    "  -o, --out OUT          where to (default for one folder: DIR/charts); the data go to "
+    "OUT/data;\n"
+    "                         of further devices of one folder to OUT/<device>\n"
     "  -f, --format LIST      png, svg or png,svg (default: png,svg)\n"
     "      --specs            only the published rooflines with the catalogue's intensities: needs "
     "no run\n"
     "  -h, --help             this text\n"
     "\n"
-    "Charts: roofline_<dtype>, roofline_all, bandwidth, ladder, <product>_<dtype>, "
-    "vendor_<dtype>,\n"
-    "streams_<dtype>, published_<dtype>.\n"
+    "Charts of a run: roofline_<dtype>, roofline_all, bandwidth, ladder, <product>_<dtype>,\n"
+    "vendor_<dtype>, streams_<dtype>; cold_warm and fill where rows differ in nothing else;\n"
+    "published_<dtype>. Of several: overlay_<dtype>, sweep_read, sweep_<product>_<dtype>,\n"
+    "ladder_devices, and ratio_<dtype>, the second over the first.\n"
     "\n"
     "Examples:\n"
     "  roofline plot results/my-cpu/2026-11-29-abc1234\n"
     "  roofline plot results/latest -o /tmp/charts --format svg\n"
+    "  roofline plot results/a100/first results/h100/first -o both\n"
     "  roofline plot --specs -o charts\n";
 
 static int usage_error(const char *what, const char *word) {
@@ -57,111 +60,34 @@ static bool parse_formats(const char *list, struct chart_out *out) {
     return out->png || out->svg;
 }
 
-/* 0 with no rows when the file is not there. */
-static int read_rows(const char *dir, const char *file, struct rows *rows) {
-    char path[4096];
-    bool torn = false;
-    *rows = (struct rows){0};
-    snprintf(path, sizeof path, "%s/%s", dir, file);
-    if (access(path, F_OK) != 0) return 0;
-    if (rows_read(path, rows, &torn)) return -1;
-    if (torn) fprintf(stderr, "roofline: '%s' ends in a torn line, which is left out\n", path);
-    return 0;
+/* out/<device>, where the device's name is one of a folder; else out/device-<number>. */
+static void device_folder(const char *out, const char *device, size_t number, char path[4096]) {
+    const size_t plain = strspn(device, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                        "0123456789-_.");
+    if (*device && *device != '.' && device[plain] == '\0')
+        snprintf(path, 4096, "%.3900s/%s", out, device);
+    else
+        snprintf(path, 4096, "%.3900s/device-%zu", out, number);
 }
 
-/* Keeps the rows of one device. Returns how many went. */
-static size_t keep_device(struct rows *rows, const char *device) {
-    size_t kept = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        if (strcmp(rows->row[i].device, device) == 0) rows->row[kept++] = rows->row[i];
-    const size_t gone = rows->count - kept;
-    rows->count = kept;
-    return gone;
+static int make_folders(struct chart_out *out, const char *path) {
+    char data[4200];
+    snprintf(data, sizeof data, "%s/data", path);
+    out->dir = path;
+    return make_directory(data);
 }
 
-/* The text of "commit" in run.json, shortened to what people quote; empty when there is none. */
-static void read_commit(const char *dir, char commit[16]) {
-    char path[4096], text[65536];
-    commit[0] = '\0';
-    snprintf(path, sizeof path, "%s/run.json", dir);
-    FILE *f = fopen(path, "r");
-    if (!f) return;
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    const char *at = strstr(text, "\"commit\"");
-    if (!at) return;
-    at += strlen("\"commit\"");
-    at += strspn(at, " \t\r\n:");
-    if (*at == '"')
-        snprintf(commit, 16, "%.*s",
-                 (int)strspn(at + 1, "0123456789abcdef") > 9 ? 9 : (int)strcspn(at + 1, "\""),
-                 at + 1);
-}
-
-/* What rows labelled with a cache level prove about the last cache's size. A DRAM row is labelled so only above four
- * times that size; this checks it again. */
-static double last_cache_at_least(const struct rows *rows) {
-    double size = 1;
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->row[i].level[0] == 'L') size = fmax(size, rows->row[i].footprint_bytes);
-    return size;
-}
-
-static int load(const char *dir, struct chart_run *run) {
-    struct stat st;
-    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        fprintf(stderr, "roofline: '%s' is not a folder\n", dir);
-        return -1;
+/* Of one folder the charts of each device; of several devices or folders those that compare. */
+static int draw(struct chart_out *out, const struct chart_runs *runs, const char *path,
+                int folders) {
+    char below[4096];
+    for (size_t i = 0; i < runs->count && folders == 1; i++) {
+        snprintf(below, sizeof below, "%s", path);
+        if (i > 0) device_folder(path, runs->run[i].device, i + 1, below);
+        if (make_folders(out, below) || chart_all(out, &runs->run[i])) return -1;
     }
-    if (read_rows(dir, "bench.csv", &run->bench) || read_rows(dir, "peaks.csv", &run->peaks))
-        return -1;
-    const struct rows *any = run->bench.count ? &run->bench : &run->peaks;
-    if (any->count == 0) {
-        fprintf(stderr, "roofline: '%s' holds no rows in bench.csv or peaks.csv\n", dir);
-        return -1;
-    }
-    row_set_text(run->device, any->row[0].device);
-    if (device_slug_is_emulated(run->device)) {
-        fprintf(stderr,
-                "roofline: '%s' is of an emulated device: its times are no measurements, and there "
-                "is no chart of them\n",
-                dir);
-        return -1;
-    }
-    snprintf(run->when, sizeof run->when, "%.10s", any->row[0].when);
-    read_commit(dir, run->commit);
-    const size_t others =
-        keep_device(&run->bench, run->device) + keep_device(&run->peaks, run->device);
-    if (others)
-        fprintf(stderr, "roofline: %zu rows of devices other than '%s' are left out\n", others,
-                run->device);
-    for (size_t i = 0; i < run->bench.count; i++)
-        if (strcmp(run->bench.row[i].status, "ok") == 0 && run->bench.row[i].threads > run->threads)
-            run->threads = run->bench.row[i].threads;
-    if (ceilings_of(&run->peaks, last_cache_at_least(&run->peaks), &run->roofs)) {
-        fprintf(stderr, "roofline: no memory for the ceilings\n");
-        return -1;
-    }
-    return 0;
-}
-
-static bool any_proven(const struct ceilings *c) {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->ceiling[i].proven) return true;
-    return false;
-}
-
-static int draw_run(struct chart_out *out, const struct chart_run *run) {
-    if (!run->bench.count)
-        fprintf(stderr, "roofline: no bench.csv: only the charts of ceilings are drawn\n");
-    if (!run->peaks.count)
-        fprintf(stderr, "roofline: no peaks.csv: charts without ceilings, and no rooflines\n");
-    if (run->peaks.count && !any_proven(&run->roofs))
-        fprintf(stderr, "roofline: no ceiling of peaks.csv is proven (was the machine busy?): the "
-                        "charts have no roofs\n");
-    if (run->bench.count && run->peaks.count && chart_rooflines(out, run)) return -1;
-    if (chart_bandwidth(out, run) || chart_ladder(out, run)) return -1;
-    return chart_products(out, run) || chart_vendors(out, run) || chart_streams(out, run) ? -1 : 0;
+    if (make_folders(out, path) || chart_comparison(out, runs)) return -1;
+    return folders == 1 ? chart_published(out) : 0;
 }
 
 int cmd_plot(int argc, char **argv) {
@@ -171,9 +97,9 @@ int cmd_plot(int argc, char **argv) {
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct chart_out out = {.png = true, .svg = true};
-    struct chart_run run = {0};
-    const char *dir = NULL, *target = NULL;
-    char path[4096], data[4160];
+    struct chart_runs runs = {0};
+    const char *target = NULL;
+    char path[4096];
     bool specs = false;
     int status = EXIT_USAGE, letter;
     optind = 1;
@@ -197,24 +123,33 @@ int cmd_plot(int argc, char **argv) {
             return usage_error("unknown option or missing value:", argv[optind - 1]);
         }
     }
-    if (optind < argc) dir = argv[optind++];
-    if (optind < argc) return usage_error("one folder, please; what is", argv[optind]);
-    if (specs && dir) return usage_error("--specs needs no folder such as", dir);
-    if (specs ? !target : !dir)
-        return usage_error(specs ? "--specs needs -o OUT" : "no folder given", NULL);
+    const int folders = argc - optind;
+    if (specs && folders) return usage_error("--specs needs no folder such as", argv[optind]);
+    if (!specs && !folders) return usage_error("no folder given", NULL);
+    if (specs && !target) return usage_error("--specs needs -o OUT", NULL);
+    if (folders > 1 && !target) return usage_error("several folders need -o OUT", NULL);
+    if (folders > CHART_MAX_RUNS) return usage_error("that many folders make no chart", NULL);
     if (target && !*target) return usage_error("an empty OUT", NULL);
-    if (!specs && load(dir, &run)) goto done;
-    snprintf(path, sizeof path, "%s%s", target ? target : dir, target ? "" : "/charts");
-    snprintf(data, sizeof data, "%s/data", path);
-    out.dir = path;
-    if (make_directory(data)) goto done;
-    if (!specs && draw_run(&out, &run)) goto done;
-    if (chart_published(&out)) goto done;
-    if (out.no_gnuplot) printf("%s\n", data);
+    for (int i = 0; i < folders; i++)
+        if (chart_runs_load(&runs, argv[optind + i])) goto done;
+    if (runs.count > CHART_MAX_RUNS) {
+        fprintf(stderr, "roofline: plot: %zu runs make no chart: at most %d\n", runs.count,
+                CHART_MAX_RUNS);
+        goto done;
+    }
+    chart_runs_name(&runs);
+    if (target)
+        snprintf(path, sizeof path, "%s", target);
+    else
+        snprintf(path, sizeof path, "%s/charts", argv[optind]);
+    if (specs) {
+        if (make_folders(&out, path) || chart_published(&out)) goto done;
+    } else if (draw(&out, &runs, path, folders)) {
+        goto done;
+    }
+    if (out.no_gnuplot) printf("%s/data\n", path);
     status = out.failed ? EXIT_USAGE : EXIT_OK;
 done:
-    free(run.bench.row);
-    free(run.peaks.row);
-    free(run.roofs.ceiling);
+    chart_runs_free(&runs);
     return status;
 }

@@ -10,6 +10,7 @@ int cmd_list(int argc, char **argv);
 int cmd_peaks(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_account(int argc, char **argv);
 int cmd_claims(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct {
      "whole training steps: memory by kind, phases beside their roofs, MFU, losses, checkpoints"},
     {"tokens", cmd_tokens, "text to the file of tokens that train --data reads"},
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
+    {"report", cmd_report, "one self-contained HTML page about a run, or several side by side"},
     {"summary", cmd_summary, "a run's findings as a table"},
     {"account", cmd_account,
      "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},

@@ -1,8 +1,8 @@
 # bandwidth.gp - GB/s over the working set; the levels as the rows are labelled.
-set lmargin at screen 0.068
-set rmargin at screen 0.985
-set bmargin at screen 0.085
-set tmargin at screen 0.895
+set lmargin at screen compact ? 0.09 : 0.068
+set rmargin at screen compact ? 0.965 : 0.985
+set bmargin at screen compact ? 0.18 : 0.085
+set tmargin at screen compact ? 0.97 : 0.895
 set logscale x 2
 set logscale y 10
 set datafile missing NaN
@@ -10,8 +10,8 @@ set xrange [bytes_min / 1.3 : bytes_max * 1.3]
 top = 10 ** ceil(log10(rate_max * 1.4))
 set yrange [10 ** floor(log10(rate_min / 1.1)):top]
 unset xtics
-set xtics nomirror
-do for [power = 8:44:2] {
+set xtics nomirror ('' 1e-9)
+do for [power = 8:44:(compact ? 4 : 2)] {
     unit = power < 20 ? 'KiB' : (power < 30 ? 'MiB' : 'GiB')
     base = power < 20 ? 10 : (power < 30 ? 20 : 30)
     set xtics add (sprintf('%.4g %s', 2.0 ** (power - base), unit) 2.0 ** power)
@@ -20,8 +20,12 @@ set grid xtics ytics mytics lc rgb 0xdddddd lw 1 lt 1, lc rgb 0xeeeeee lw 0.5 lt
 set format y '%g'
 set mytics 10
 set xlabel 'working set, all operands together'
-set ylabel 'GB/s' offset 1
-set key bottom left Left reverse font ',12'
+set ylabel 'GB/s' offset compact ? 0 : 1
+if (compact) {
+    set key at screen 0.5, screen 0.01 center bottom horizontal maxrows 2 width -2 samplen 1.2 Left reverse font ',10'
+} else {
+    set key bottom left Left reverse font ',12'
+}
 pick(p, t) = strcol("pattern") eq p && column("threads") == t ? column("gbyte_s") : NaN
 array hue[5] = [blue, vermilion, green, purple, orange]
 array shape[5] = [7, 5, 9, 13, 11]

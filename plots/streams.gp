@@ -1,8 +1,8 @@
 # streams.gp - GB/s of memory-bound operations at their DRAM size, against the measured DRAM ceiling.
-set lmargin at screen 0.14
-set rmargin at screen 0.78
+set lmargin at screen compact ? 0.16 : 0.14
+set rmargin at screen compact ? 0.72 : 0.78
 set bmargin at screen 80.0 / canvas_y
-set tmargin at screen 1 - 120.0 / canvas_y
+set tmargin at screen 1 - (head + 20.0) / canvas_y
 right_edge = rate_max * 1.08
 set xrange [0:right_edge]
 set yrange [bars - 0.4:-0.6]

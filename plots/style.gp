@@ -3,8 +3,10 @@ set encoding utf8
 set decimalsign '.'
 set datafile separator comma
 set datafile columnheaders
-if (!exists("canvas_x")) canvas_x = 1600
-if (!exists("canvas_y")) canvas_y = 1000
+# compact: in a page that has title, legend tables and numbers of its own
+if (!exists("compact")) compact = 0
+if (!exists("canvas_x")) canvas_x = compact ? 800 : 1600
+if (!exists("canvas_y")) canvas_y = compact ? 600 : 1000
 if (format eq 'svg') {
     set terminal svg size canvas_x, canvas_y noenhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif' fontscale 1.17 background rgb 'white'
 } else {
@@ -25,5 +27,8 @@ set key noenhanced textcolor rgb dark samplen 2.5 spacing 1.25
 set style fill solid 1 noborder
 
 # Title and what it was measured on, at the upper left.
-set label 1001 title_text at screen 0.02, screen 1 - 30.0 / canvas_y left font ',19' textcolor rgb 0x000000
-set label 1002 subtitle_text at screen 0.02, screen 1 - 64.0 / canvas_y left font ',12' textcolor rgb 0x555555
+head = compact ? 36.0 : 100.0
+if (!compact) {
+    set label 1001 title_text at screen 0.02, screen 1 - 30.0 / canvas_y left font ',19' textcolor rgb 0x000000
+    set label 1002 subtitle_text at screen 0.02, screen 1 - 64.0 / canvas_y left font ',12' textcolor rgb 0x555555
+}

@@ -1,8 +1,8 @@
 # vendor.gp - our rate over the vendor's for equal problems.
-set lmargin at screen 0.2
-set rmargin at screen 0.78
+set lmargin at screen compact ? 0.3 : 0.2
+set rmargin at screen compact ? 0.68 : 0.78
 set bmargin at screen 80.0 / canvas_y
-set tmargin at screen 1 - 100.0 / canvas_y
+set tmargin at screen 1 - head / canvas_y
 right_edge = ratio_max * 1.08
 set xrange [0:right_edge]
 set yrange [bars - 0.4:-0.6]
