@@ -48,10 +48,13 @@ static void help(void) {
          "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.045, full 2)\n"
          "  --timeout SECONDS  give a trial up, verification included (default: 120, longer with a "
          "long --time)\n"
+         "  --rounds N         all of it N times over, so that `compare` knows how rounds differ "
+         "(default: 1)\n"
          "  --in-process       no worker process: for debuggers\n"
          "Where to:\n"
-         "  --out DIR          rows to DIR/bench.csv, the environment to DIR/run.json; ceilings "
-         "from DIR/peaks.csv\n"
+         "  --out DIR          rows to DIR/bench.csv, their samples to DIR/samples.csv, the "
+         "environment to DIR/run.json;\n"
+         "                     ceilings from DIR/peaks.csv\n"
          "  --resume           keep the rows that DIR/bench.csv has, measure what is missing\n"
          "  --peaks FILE       ceilings from another run's peaks.csv\n"
          "  --csv              CSV rows on stdout in place of the table\n"
@@ -71,6 +74,7 @@ struct options {
     struct run run;
     const char *peaks, *device;
     bool csv, quiet, count;
+    int rounds;
 };
 
 /* 0 go on, 1 help was given, -1 complained. */
@@ -91,6 +95,7 @@ static int parse(int argc, char **argv, struct options *o) {
         INTERVAL,
         TIME,
         TIMEOUT,
+        ROUNDS,
         IN_PROCESS,
         OUT,
         RESUME,
@@ -113,6 +118,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"interval", required_argument, NULL, INTERVAL},
                                           {"time", required_argument, NULL, TIME},
                                           {"timeout", required_argument, NULL, TIMEOUT},
+                                          {"rounds", required_argument, NULL, ROUNDS},
                                           {"in-process", no_argument, NULL, IN_PROCESS},
                                           {"out", required_argument, NULL, OUT},
                                           {"resume", no_argument, NULL, RESUME},
@@ -121,7 +127,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"quiet", no_argument, NULL, QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    double interval = 0, time_cap = 0;
+    double interval = 0, time_cap = 0, rounds = 1;
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
     optind = 1;
@@ -176,6 +182,9 @@ static int parse(int argc, char **argv, struct options *o) {
         case TIMEOUT:
             bad = option_number("--timeout", optarg, 0.1, 86400, &o->run.timeout_s);
             break;
+        case ROUNDS:
+            bad = option_number("--rounds", optarg, 1, 1000, &rounds);
+            break;
         case IN_PROCESS:
             o->run.in_process = true;
             break;
@@ -211,6 +220,7 @@ static int parse(int argc, char **argv, struct options *o) {
     if (interval > 0) o->settings.sampling.interval = interval / 100;
     if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
     o->settings.count = o->count;
+    o->rounds = (int)rounds;
     o->settings.check_only = o->selection.check;
     if (o->selection.check) o->settings.terms = 0x1p17;
     if (o->selection.check && o->run.dir) {
@@ -294,6 +304,7 @@ int cmd_bench(int argc, char **argv) {
     o.selection.vendors = vendors_ask(device.vendors);
     if (plan_build(&device, &o.selection, &plan) || read_ceilings(&o, &device, &ceilings))
         goto done;
+    plan_repeat(&plan, o.rounds);
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;
     if (o.csv) {
