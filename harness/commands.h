@@ -13,4 +13,5 @@ int cmd_plot(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_account(int argc, char **argv);
 int cmd_claims(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 #endif

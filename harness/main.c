@@ -20,6 +20,8 @@ static const struct {
     {"bench", cmd_bench, "verify and time kernels; rows to a table or a CSV file"},
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
     {"summary", cmd_summary, "a run's findings as a table"},
+    {"compare", cmd_compare,
+     "runs beside each other or beside data sheets, row by row, with a verdict"},
     {"account", cmd_account,
      "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},
     {"claims", cmd_claims,
