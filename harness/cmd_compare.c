@@ -14,57 +14,61 @@
 #include <string.h>
 
 static void help(void) {
-    puts(
-        "Usage: roofline compare A B [C...] [options]\n"
-        "       roofline compare --against-spec RUN [--spec NAME]\n"
-        "       roofline compare --fleet DIR\n"
-        "       roofline compare --self-test [--repeat N] [--device NAME]\n"
-        "\n"
-        "Compares B (C ...) with A, row by row: rows of the same key columns, ratio of the medians "
-        "of their times, an\n"
-        "interval of it, a verdict. 1.05 or +5 % means that B is 5 % faster. A is the folder of a "
-        "run, a CSV file, or\n"
-        "several of either between commas, which stand for one side: RUN1,RUN2,RUN3. spec:NAME, "
-        "such as spec:h100-sxm, is\n"
-        "a data sheet.\n"
-        "\n"
-        "Noise is what rounds of a run (bench --rounds) or runs of a side differ by, not what "
-        "samples of one run do. A row\n"
-        "is slower or faster when it changed by more than the threshold beyond doubt, all rows "
-        "considered together (Holm);\n"
-        "same when its interval lies within the threshold; else undecidable, as it is when the "
-        "threads lay differently or\n"
-        "other work disturbed one side only.\n"
-        "\n"
-        "  --threshold PERCENT   a change up to this is none (default: 2)\n"
-        "  --confidence PERCENT  of no false verdict among all rows (default: 95)\n"
-        "  --noise PERCENT       standard deviation between runs, where neither rounds nor many "
-        "rows show it (default: 3)\n"
-        "  --strict              exit 2 when any row is undecidable, not only when most are\n"
-        "  --ignore LIST         key columns left out, such as impl,threads; of rows that then "
-        "coincide the fastest stands\n"
-        "  --peaks               the rows of peaks.csv, not of bench.csv\n"
-        "  --all                 every row, not only what differs or is undecidable\n"
-        "  --unmatched           list the rows that only one side has\n"
-        "  --format NAME         table, csv, md (for a pull request), json (default: table)\n"
-        "  -o FILE               there, not to stdout\n"
-        "  --against-spec        a run beside its device's published peaks: healthy, low or "
-        "impossible, and likely reasons\n"
-        "  --spec NAME           the data sheet for it (default: the one of the run's device)\n"
-        "  --fleet DIR           the runs in DIR's folders, a device each: their spread, and which "
-        "one stands out\n"
-        "  --self-test           measure one thing as two, interleaved, --repeat times (default: "
-        "10): the rate of false verdicts\n"
-        "\n"
-        "Exit status: 0 fine; 1 a row is slower or no longer works; 2 undecidable, nothing in "
-        "common, or usage.\n"
-        "\n"
-        "Examples:\n"
-        "  roofline bench --rounds 5 --out before && roofline bench --rounds 5 --out after\n"
-        "  roofline compare before after\n"
-        "  roofline compare a1,a2,a3 b1,b2,b3 --format md -o summary.md   # runs taken in turns: "
-        "the best evidence\n"
-        "  roofline compare spec:a100-sxm4-80gb spec:h100-sxm spec:b200");
+    puts("Usage: roofline compare A B [C...] [options]\n"
+         "       roofline compare --against-spec RUN [--spec NAME]\n"
+         "       roofline compare --fleet DIR\n"
+         "       roofline compare --self-test [--repeat N] [--device NAME]\n"
+         "\n"
+         "Compares B (C ...) with A: rows of the same key columns, the ratio of their times with "
+         "its interval, a verdict. "
+         "1.05\n"
+         "or +5 % means that B is 5 % faster. A is the folder of a run, a CSV file, or several of "
+         "either between commas, "
+         "which\n"
+         "stand for one side: RUN1,RUN2,RUN3. spec:NAME, such as spec:h100-sxm, is a data sheet.\n"
+         "\n"
+         "Noise is what rounds of a run (bench --rounds) or runs of a side differ by, not what "
+         "samples of one run do. A row "
+         "is\n"
+         "slower or faster when it changed by more than the threshold beyond doubt, all rows "
+         "considered together (Holm); "
+         "same\n"
+         "when it did not change by 5 % or more; else undecidable, as it is when the threads lay "
+         "differently or other work\n"
+         "disturbed one side only.\n"
+         "\n"
+         "  --threshold PERCENT   slower and faster: by more than this (default: 2)\n"
+         "  --same PERCENT        same: by less than this (default: 5)\n"
+         "  --confidence PERCENT  of no false verdict among all rows, and of the intervals "
+         "(default: 95)\n"
+         "  --noise PERCENT       standard deviation between runs, where neither rounds nor many "
+         "rows show it (default: 3)\n"
+         "  --strict              exit 2 when any row is undecidable, not only when most are\n"
+         "  --ignore LIST         key columns left out, such as impl,threads; of rows that then "
+         "coincide the fastest stands\n"
+         "  --peaks               the rows of peaks.csv, not of bench.csv\n"
+         "  --all                 every row, not only what differs or is undecidable\n"
+         "  --unmatched           list the rows that only one side has\n"
+         "  --format NAME         table, csv, md (for a pull request), json (default: table)\n"
+         "  -o FILE               there, not to stdout\n"
+         "  --against-spec        a run beside its device's published peaks: healthy, low or "
+         "impossible, and likely reasons\n"
+         "  --spec NAME           the data sheet for it (default: the one of the run's device)\n"
+         "  --fleet DIR           the runs in DIR's folders, a device each: their spread, and "
+         "which one stands out\n"
+         "  --self-test           measure one thing as two, in turns, --repeat times (default: "
+         "10): the rate of false "
+         "verdicts\n"
+         "\n"
+         "Exit status: 0 fine; 1 a row is slower or no longer works; 2 undecidable, nothing in "
+         "common, or usage.\n"
+         "\n"
+         "Examples:\n"
+         "  roofline bench --rounds 5 --out before; roofline bench --rounds 5 --out after; "
+         "roofline compare before after\n"
+         "  roofline compare a1,a2,a3 b1,b2,b3 --format md -o summary.md   # runs taken in turns: "
+         "the best evidence\n"
+         "  roofline compare spec:a100-sxm4-80gb spec:h100-sxm spec:b200");
 }
 
 struct options {
@@ -99,6 +103,7 @@ static int parse_columns(const char *list, uint64_t *columns) {
 static int parse(int argc, char **argv, struct options *o) {
     enum {
         THRESHOLD = 256,
+        SAME,
         CONFIDENCE,
         NOISE,
         STRICT,
@@ -115,6 +120,7 @@ static int parse(int argc, char **argv, struct options *o) {
         DEVICE
     };
     static const struct option longs[] = {{"threshold", required_argument, NULL, THRESHOLD},
+                                          {"same", required_argument, NULL, SAME},
                                           {"confidence", required_argument, NULL, CONFIDENCE},
                                           {"noise", required_argument, NULL, NOISE},
                                           {"strict", no_argument, NULL, STRICT},
@@ -141,6 +147,10 @@ static int parse(int argc, char **argv, struct options *o) {
         case THRESHOLD:
             bad = option_number("--threshold", optarg, 0, 100, &percent);
             o->doubt.threshold = percent / 100;
+            break;
+        case SAME:
+            bad = option_number("--same", optarg, 0, 100, &percent);
+            o->doubt.same = percent / 100;
             break;
         case CONFIDENCE:
             bad = option_number("--confidence", optarg, 50, 99.999, &percent);
@@ -259,8 +269,9 @@ static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
 }
 
 int cmd_compare(int argc, char **argv) {
-    struct options o = {.doubt = {.threshold = 0.02, .confidence = 0.95, .noise = 0.03},
-                        .repeat = 10};
+    struct options o = {
+        .doubt = {.threshold = 0.02, .same = 0.05, .confidence = 0.95, .noise = 0.03},
+        .repeat = 10};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
     FILE *f = o.out ? fopen(o.out, "w") : stdout;

@@ -16,7 +16,7 @@ enum { LEAST_SAMPLES = 7, LABELS = 8 };
 static const double z_of_95 = 1.959964;
 static const double pair_differs = 2;     /* round trips this far apart are two placements */
 static const double disturbed_gap = 0.25; /* of the shares of disturbed samples */
-static const double clock_gap = 0.01;
+static const double clock_gap = 0.02;
 
 static void *no_less(void *p) {
     if (p) return p;

@@ -147,10 +147,12 @@ double effect_location(double *x, size_t n) {
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Variance of the median of n normal values over that of one (for n <= 8 from tables of normal order statistics). */
+/* Variance of the median of n normal values over that of one: from tables of normal order statistics, beyond them pi / 2n with
+ * a correction for small n. */
 double effect_share(size_t n) {
     static const double exact[] = {NAN, 1, 0.5, 0.4487, 0.2982, 0.2868, 0.2147, 0.2104, 0.1682};
-    return n < sizeof exact / sizeof *exact ? exact[n] : 1.5708 / ((double)n + 0.5708);
+    return n < sizeof exact / sizeof *exact ? exact[n]
+                                            : 1.5708 / ((double)n + (n % 2 ? 0.47 : 1.28));
 }
 
 static double squares_about_mean(const double *x, size_t n) {
@@ -185,14 +187,18 @@ static void set_errors(struct effect *e, size_t n, const double *variance, const
     }
 }
 
+/* The half's width is worth as much as a standard deviation of this part of the rows. */
+static const double half_efficiency = 0.37;
+
 /* Variance between runs that the rows show by differing among themselves more than their errors explain; all of them
- * shifted alike is a finding, not noise. */
+ * shifted alike is a finding, not noise. Where there are errors, the excess has to be more than chance. */
 static double excess_variance(const struct effect *e, size_t n, double *work) {
     if (n < FEW_ROWS) return 0;
     for (size_t i = 0; i < n; i++) work[i] = e[i].a - e[i].b;
     const double seen = spread_of_half(work, n);
     for (size_t i = 0; i < n; i++) work[i] = e[i].se;
-    const double expected = effect_location(work, n);
+    const double chance = 1 + 1 / sqrt(2 * half_efficiency * (double)n);
+    const double expected = chance * effect_location(work, n);
     return fmax(0, seen * seen - expected * expected);
 }
 
@@ -263,8 +269,8 @@ void effects_judge(struct effect *e, size_t n, const struct doubt *doubt, bool l
         if (x->assumed)
             add_variance(x, 2 * doubt->noise * doubt->noise, ASSUMED_FREEDOM);
         else
-            add_variance(x, between, (double)n / 2);
-        if (x->df <= 0) x->df = fmax(1, (double)n / 2);
+            add_variance(x, between, half_efficiency * (double)n);
+        if (x->df <= 0) x->df = fmax(1, half_efficiency * (double)n);
         const double d = x->a - x->b, df = floor(fmin(fmax(x->df, 1), most_freedom));
         const double se = fmax(x->se, 1e-12), reach = quantile_at(&alone, df) * se;
         x->ratio = exp(d);
@@ -277,7 +283,7 @@ void effects_judge(struct effect *e, size_t n, const struct doubt *doubt, bool l
     adjust(e, n, rank);
     for (size_t i = 0; i < n; i++) {
         struct effect *x = &e[i];
-        const bool within = x->low >= exp(-margin) && x->high <= exp(margin);
+        const bool within = x->low >= 1 / (1 + doubt->same) && x->high <= 1 + doubt->same;
         x->verdict = x->p <= alpha ? (x->ratio > 1 ? VERDICT_FASTER : VERDICT_SLOWER)
                      : within      ? VERDICT_SAME
                                    : VERDICT_UNDECIDABLE;

@@ -4,7 +4,7 @@
  * spread within a side is the noise that counts, since two runs of one program differ by more than the samples of one run
  * show. A row has few replicates, so its variance is moderated by that of all rows (an empirical-Bayes estimate: Smyth,
  * Linear models and empirical Bayes methods, 2004); what rows differ by beyond that (runs differ, rounds need not) is added.
- * A verdict needs a change that is larger than the threshold, beyond doubt (McCarthy and Smyth, Testing significance
+ * Slower and faster need a change that is larger than the threshold, beyond doubt (McCarthy and Smyth, Testing significance
  * relative to a fold-change threshold, 2009); over all rows of a comparison at once (Holm 1979). */
 #ifndef COMPARE_EFFECT_H
 #define COMPARE_EFFECT_H
@@ -15,7 +15,9 @@ enum verdict { VERDICT_SLOWER, VERDICT_FASTER, VERDICT_UNDECIDABLE, VERDICT_SAME
 extern const char *const verdict_names[VERDICT_COUNT];
 
 struct doubt {
-    double threshold;  /* 0.02: a change of up to 2 % is none */
+    double
+        threshold; /* 0.02: a row is slower or faster when it changed by more than 2 % beyond doubt */
+    double same;   /* 0.05: it is the same when it did not change by 5 % or more */
     double confidence; /* 0.95: of no false verdict among all rows, and of each row's interval */
     double noise;      /* 0.03: standard deviation between runs, where nothing shows it */
 };

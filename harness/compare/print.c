@@ -143,17 +143,27 @@ static void headline(const struct comparison *c, bool strict, char *text, size_t
         snprintf(text + used, size - used, ", %zu without a time on either side", c->untimed);
 }
 
+/* "3.4 %"; what is tenfold is not told further. */
+static const char *size_of_change(double x, char text[24]) {
+    if (x < 10)
+        snprintf(text, 24, "%.1f %%", 100 * x);
+    else
+        snprintf(text, 24, "more than 1000 %%");
+    return text;
+}
+
 static void detectable(const struct comparison *c, char *text, size_t size) {
+    char half[24], all[24];
     text[0] = '\0';
     if (isnan(c->smallest_half)) return;
-    size_t used =
-        (size_t)snprintf(text, size,
-                         "Smallest change this pair could have shown: %.1f %% in half of the rows, "
-                         "%.1f %% in all of them (four times out of five).",
-                         100 * c->smallest_half, 100 * c->smallest_worst);
+    size_t used = (size_t)snprintf(
+        text, size,
+        "Smallest change this pair could have shown: %s in half of the rows, %s in all of them "
+        "(four times out of five).",
+        size_of_change(c->smallest_half, half), size_of_change(c->smallest_worst, all));
     if (c->verdicts[VERDICT_UNDECIDABLE] && isfinite(c->hidden) && used < size)
-        snprintf(text + used, size - used,
-                 " An undecidable row may hide a slowdown of up to %.1f %%.", 100 * c->hidden);
+        snprintf(text + used, size - used, " An undecidable row may hide a slowdown of %s.",
+                 size_of_change(c->hidden, half));
 }
 
 static size_t assumed(const struct comparison *c) {

@@ -139,9 +139,7 @@ static int read_offer(const char *name, struct offer *o) {
     return 0;
 }
 
-static void offer_release(struct offer *o) {
-    free(o->rows.row);
-}
+static void offer_release(struct offer *o) { free(o->rows.row); }
 
 static const struct row *faster(const struct row *a, const struct row *b, bool memory) {
     if (!a || !b) return a ? a : b;
