@@ -258,6 +258,15 @@ static char *end_record(char *line) {
     return NULL;
 }
 
+/* A torn record is a line, or a few where its text had some; more is a quote that swallows what follows. */
+enum { MOST_NEWLINES = 8 };
+
+static int newlines(const char *text) {
+    int count = 0;
+    for (; *text && count <= MOST_NEWLINES; text++) count += *text == '\n';
+    return count;
+}
+
 /* The first line of a file that another program has written anew: what is wrong with it, beyond "no columns". */
 static const char *header_advice(const char *line) {
     return strchr(line, ';')
@@ -286,6 +295,11 @@ int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
         char *next = end_record(line);
         line_number++;
         if (!next) {
+            if (newlines(line) > MOST_NEWLINES) {
+                fprintf(stderr, "roofline: '%s': a quote of line %zu is never closed\n", path,
+                        line_number);
+                goto done;
+            }
             *torn = true;
             break;
         }

@@ -291,7 +291,8 @@ static void why_low(FILE *f, const struct finding *x) {
     if (r->throttle[0]) any |= fprintf(f, "  the clock is held back: %s\n", r->throttle) > 0;
     if (held < 0.95)
         any |= fprintf(f, "  it ran at %.2f GHz, of %.2f\n", r->clock_ghz, x->boost_ghz) > 0;
-    if (!x->memory && r->m * r->n * r->b < INT64_C(4096) * 4096)
+    if (!x->memory && r->m > 0 && r->n > 0 &&
+        r->m * r->n * (r->b > 0 ? r->b : 1) < INT64_C(4096) * 4096)
         any |= fprintf(f, "  the largest problem is small for a GPU: %lld x %lld x %lld\n",
                        (long long)r->m, (long long)r->n, (long long)r->k) > 0;
     if (r->disturbed > 0 && 2 * r->disturbed > r->samples)
