@@ -134,7 +134,7 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
              const struct bench_settings *settings) {
     int status = STATUS_ERROR;
     char *path = run->dir ? path_join(run->dir, run->file) : NULL;
-    char *samples_path = run->dir && !run->no_samples ? path_join(run->dir, "samples.csv") : NULL;
+    char *samples_path = run->dir ? path_join(run->dir, "samples.csv") : NULL;
     struct append_file file = {.fd = -1};
     struct append_file samples_file = {.fd = -1};
     struct worker worker;

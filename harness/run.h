@@ -11,7 +11,6 @@ struct run {
     double timeout_s;       /* of one trial */
     int argc;               /* the command line, for run.json */
     char **argv;
-    bool no_samples;                                    /* with dir: keep no dir/samples.csv */
     void (*on_row)(const struct row *r, void *context); /* NULL: none */
     void *context;
     /* results */

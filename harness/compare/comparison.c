@@ -73,17 +73,18 @@ struct side {
     double *location, *error; /* [rounds] */
     int *run;
     size_t rounds;
-    double pair_ns, disturbed, clock_ghz; /* medians; share of samples; NaN: unknown */
+    double pair_ns, disturbed, clock_ghz; /* medians; share of the samples used; NaN: unknown */
     const struct row *row;                /* the first of them; NULL: no round */
     const char *throttle;
 };
 
-/* The times of a row's samples at a placement; how many. */
-static size_t times_at(const struct series *s, const char *label, double *times) {
+/* The times of a row's samples at a placement, all or only the calm ones; how many. */
+static size_t times_at(const struct series *s, const char *label, bool calm, double *times) {
     size_t n = 0;
     for (size_t i = 0; s && i < s->count; i++) {
         const struct sample *x = &s->sample[i];
-        if (strcmp(x->placement, label) == 0 && x->time_s > 0) times[n++] = x->time_s;
+        if (strcmp(x->placement, label) == 0 && x->time_s > 0 && !(calm && x->disturbed))
+            times[n++] = x->time_s;
     }
     return n;
 }
@@ -110,7 +111,10 @@ static void side_at(const struct entries *all, size_t first, const char *label, 
         const struct row *r = e->row;
         if (!is_timed(r)) continue;
         const bool own = strcmp(r->placement, label) == 0;
-        const size_t n = times_at(e->series, label, times);
+        /* A sample during which the system took a CPU away is none of the kernel, where there are others. */
+        size_t n = times_at(e->series, label, true, times);
+        const bool calm = n >= LEAST_SAMPLES;
+        if (!calm) n = times_at(e->series, label, false, times);
         const bool from_samples = n >= LEAST_SAMPLES || (own && n > 0);
         if (!from_samples && !own) continue;
         double *location = &s->location[s->rounds], *error = &s->error[s->rounds];
@@ -127,7 +131,7 @@ static void side_at(const struct entries *all, size_t first, const char *label, 
         if (r->throttle[0]) s->throttle = r->throttle;
         if (r->samples > 0 && r->disturbed >= 0) {
             samples += (double)r->samples;
-            disturbed += (double)r->disturbed;
+            disturbed += calm ? 0 : (double)r->disturbed;
         }
     }
     s->pair_ns = pairs ? effect_location(pair_ns, pairs) : NAN;

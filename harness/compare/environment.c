@@ -140,6 +140,7 @@ static const struct {
     {"machine.clock_ghz", "clock, GHz"},
     {"machine.gpu_ecc", "ECC"},
     {"machine.gpu_mig", "MIG"},
+    {"machine.gpu_driver", "driver"},
     {"machine.cuda_driver", "CUDA driver"},
     {"machine.cuda_runtime", "CUDA runtime"},
     {"machine.usable_threads", "threads"},

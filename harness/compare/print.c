@@ -166,6 +166,18 @@ static void detectable(const struct comparison *c, char *text, size_t size) {
                  size_of_change(c->hidden, half));
 }
 
+/* Percentage of the samples that other work disturbed; NaN: no samples are kept. */
+static double disturbed(const struct subject *s) {
+    double all = 0, some = 0;
+    for (int i = 0; i < s->runs; i++)
+        for (size_t j = 0; j < s->run[i].rows.count; j++) {
+            const struct series *x = s->run[i].series[j];
+            for (size_t k = 0; x && k < x->count; k++) some += x->sample[k].disturbed;
+            all += x ? (double)x->count : 0;
+        }
+    return 100 * some / all;
+}
+
 static size_t assumed(const struct comparison *c) {
     size_t n = 0;
     for (size_t i = 0; i < c->partners; i++) n += c->pair[i].judged && c->pair[i].effect.assumed;
@@ -277,6 +289,12 @@ static void print_table(FILE *f, const struct comparison *c, const struct print_
     fprintf(f, "\nB is %s.\n", text);
     detectable(c, text, sizeof text);
     if (*text) fprintf(f, "%s\n", text);
+    const double of_a = disturbed(c->a), of_b = disturbed(c->b);
+    if (of_a > 0 || of_b > 0)
+        fprintf(f,
+                "Samples during which other work took a CPU are left out where enough are left: "
+                "%.0f %% of A's, %.0f %% of B's.\n",
+                of_a, of_b);
     const size_t guessed = assumed(c);
     if (guessed)
         fprintf(f,

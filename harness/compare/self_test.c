@@ -29,7 +29,8 @@ int most_false(int n, double alpha) {
 static int make_plan(struct device *d, int repeat, struct plan *out) {
     static const struct {
         const char *op, *shape;
-    } set[] = {{"copy,dot,triad,gelu", "65536"}, {"softmax", "256x1024"}, {"matmul", "256"}};
+    } set[] = {
+        {"copy,dot,triad,gelu", "65536"}, {"softmax", "256x1024"}, {"matmul", "256x256x256"}};
     *out = (struct plan){0};
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         struct plan part = {0};
@@ -54,19 +55,20 @@ static int side_of(int64_t round) {
     return (int)((i + 1) / 2 % 2);
 }
 
-static void deal(const struct rows *all, int repetition, int side, struct subject *s,
+static void deal(const struct run_data *all, int repetition, int side, struct subject *s,
                  struct run_data *run) {
     const int64_t first = (int64_t)repetition * ROUNDS * SIDES + 1;
     *run = (struct run_data){.path = NULL};
     *s = (struct subject){.name = side ? "B" : "A", .run = run, .runs = 1};
-    run->rows.columns = all->columns;
-    run->rows.row = malloc((all->count + 1) * sizeof *run->rows.row);
-    run->series = calloc(all->count + 1, sizeof *run->series);
+    run->rows.columns = all->rows.columns;
+    run->rows.row = malloc((all->rows.count + 1) * sizeof *run->rows.row);
+    run->series = calloc(all->rows.count + 1, sizeof *run->series);
     if (!run->rows.row || !run->series) abort();
-    for (size_t i = 0; i < all->count; i++) {
-        const int64_t round = all->row[i].round;
+    for (size_t i = 0; i < all->rows.count; i++) {
+        const int64_t round = all->rows.row[i].round;
         if (round < first || round >= first + ROUNDS * SIDES || side_of(round) != side) continue;
-        run->rows.row[run->rows.count++] = all->row[i];
+        run->series[run->rows.count] = all->series[i];
+        run->rows.row[run->rows.count++] = all->rows.row[i];
     }
 }
 
@@ -89,10 +91,12 @@ static void slow(struct run_data *b, const struct row *like, double factor) {
         r->time_s *= factor;
         r->ci_low_s *= factor;
         r->ci_high_s *= factor;
+        struct series *s = b->series[i];
+        for (size_t j = 0; s && j < s->count; j++) s->sample[j].time_s *= factor;
     }
 }
 
-static void compare_once(const struct rows *all, int repetition, const struct doubt *doubt,
+static void compare_once(const struct run_data *all, int repetition, const struct doubt *doubt,
                          struct tally *t) {
     static const double factors[] = {1.05, 1.10};
     struct subject a, b;
@@ -151,8 +155,7 @@ static void report(FILE *f, const struct tally *t, const struct doubt *doubt, do
 int self_test(FILE *f, const struct doubt *doubt, int repeat, const char *name) {
     struct device device;
     struct plan plan = {0};
-    struct rows rows = {0};
-    bool torn;
+    struct subject all = {0};
     int status = STATUS_ERROR;
     char folder[] = "/tmp/roofline-self-test-XXXXXX", *no_arguments[] = {"compare", "--self-test"};
     struct tally t = {.smallest = calloc((size_t)repeat + 1, sizeof(double))};
@@ -168,17 +171,15 @@ int self_test(FILE *f, const struct doubt *doubt, int repeat, const char *name) 
     }
     struct run run = {.dir = folder,
                       .file = "bench.csv",
-                      .no_samples = true,
                       .progress = true,
                       .timeout_s = 120,
                       .argc = 2,
                       .argv = no_arguments};
     const struct bench_settings settings = bench_settings_for(EFFORT_smoke, 0.02);
-    char *path = path_join(folder, "bench.csv");
     if (make_plan(&device, repeat, &plan) == 0) status = run_plan(&run, &device, &plan, &settings);
-    if (status == STATUS_OK && rows_read(path, &rows, &torn)) status = STATUS_ERROR;
+    if (status == STATUS_OK && subject_read(folder, "bench.csv", &all)) status = STATUS_ERROR;
     if (status == STATUS_OK) {
-        for (int i = 0; i < repeat; i++) compare_once(&rows, i, doubt, &t);
+        for (int i = 0; i < repeat; i++) compare_once(&all.run[0], i, doubt, &t);
         if (t.comparisons == 0) status = STATUS_ERROR;
     }
     if (status == STATUS_OK) {
@@ -186,17 +187,18 @@ int self_test(FILE *f, const struct doubt *doubt, int repeat, const char *name) 
         if (t.false_comparisons > most_false(t.comparisons, 1 - doubt->confidence))
             status = STATUS_NO;
     }
-    unlink(path);
-    free(path);
-    path = path_join(folder, "run.json");
-    unlink(path);
-    free(path);
+    static const char *const files[] = {"bench.csv", "samples.csv", "run.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = path_join(folder, files[i]);
+        unlink(path);
+        free(path);
+    }
     rmdir(folder);
 done:
     free(plan.trial);
     device.close(&device);
 no_device:
-    free(rows.row);
+    subject_release(&all);
     free(t.smallest);
     return status;
 }

@@ -116,12 +116,12 @@ static void stem_of(const char *path, char stem[16]) {
 static void attach_samples(struct run_data *run) {
     struct text_index index = {0};
     const size_t n = run->samples.count;
-    const struct series **series = no_less(calloc(n + 1, sizeof *series));
+    struct series **series = no_less(calloc(n + 1, sizeof *series));
     char stem[16], text[KEY_TEXT];
     bool is_new;
     stem_of(run->path, stem);
     for (size_t i = 0; i < n; i++) {
-        const struct series *s = &run->samples.series[i];
+        struct series *s = &run->samples.series[i];
         if (strcmp(s->file, stem) != 0) continue;
         key_text(&s->key, key_columns(), text, sizeof text);
         series[text_index_add(&index, text, &is_new)] = s;

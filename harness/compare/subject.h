@@ -10,7 +10,7 @@
 struct run_data {
     char *path; /* of the CSV file */
     struct rows rows;
-    const struct series **series; /* [rows.count]: a row's samples; NULL: there are none */
+    struct series **series; /* [rows.count]: a row's samples; NULL: there are none */
     struct series_list samples;
     struct environment environment;
 };
