@@ -196,6 +196,12 @@ static int finish(pid_t child, const char *device) {
     return STATUS_NO;
 }
 
+static bool is_among(const char *name, char names[MAX_GPUS][DEVICE_TEXT], int n) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
 static int names_of(const char *device, char names[MAX_GPUS][DEVICE_TEXT]) {
     int n = 0;
     if (strcmp(device, "all") == 0) {
@@ -208,7 +214,7 @@ static int names_of(const char *device, char names[MAX_GPUS][DEVICE_TEXT]) {
     }
     char *copy = strdup(device), *rest = copy;
     for (const char *name; copy && (name = strsep(&rest, ",")) && n < MAX_GPUS;)
-        if (*name) snprintf(names[n++], DEVICE_TEXT, "%.95s", name);
+        if (*name && !is_among(name, names, n)) snprintf(names[n++], DEVICE_TEXT, "%.95s", name);
     free(copy);
     return n;
 }

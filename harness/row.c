@@ -276,16 +276,22 @@ static const char *header_advice(const char *line) {
 }
 
 int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
-    int status = -1, columns = 0;
-    size_t size = 0, line_number = 0;
-    char *header[CSV_FIELDS], *field[CSV_FIELDS];
-    *torn = false;
+    size_t size = 0;
     char *text = read_all(path, &size);
-    if (!text) return -1;
+    const int status = text ? csv_parse(text, size, path, reader, torn) : -1;
+    free(text);
+    return status;
+}
+
+int csv_parse(char *text, size_t size, const char *path, const struct csv_reader *reader,
+              bool *torn) {
+    int columns = 0;
+    size_t line_number = 0;
+    char *header[CSV_FIELDS], *field[CSV_FIELDS];
     const char *nul = memchr(text, '\0', size); /* a crashed machine leaves blocks of them */
     if (nul && memchr(nul, '\n', (size_t)(text + size - nul))) {
         fprintf(stderr, "roofline: '%s' is damaged: NUL bytes before its last line\n", path);
-        goto done;
+        return -1;
     }
     *torn = nul != NULL;
 
@@ -298,7 +304,7 @@ int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
             if (newlines(line) > MOST_NEWLINES) {
                 fprintf(stderr, "roofline: '%s': a quote of line %zu is never closed\n", path,
                         line_number);
-                goto done;
+                return -1;
             }
             *torn = true;
             break;
@@ -314,19 +320,21 @@ int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
             if (known < 0)
                 fprintf(stderr, "roofline: '%s' names a column twice: %s\n", path,
                         header[-known - 1]);
-            if (known <= 0) goto done;
+            if (known <= 0) return -1;
         } else if (*line) {
             const int fields = csv_split(line, field, CSV_FIELDS);
             if (fields != columns) {
                 if (fields < 0)
-                    fprintf(stderr, "roofline: '%s' line %zu: its quotes do not match\n", path,
-                            line_number);
+                    fprintf(stderr,
+                            "roofline: '%s' line %zu: its quotes do not match, or it has too many "
+                            "fields\n",
+                            path, line_number);
                 else
                     fprintf(stderr,
                             "roofline: '%s' line %zu: %d fields where the header has %d%s\n", path,
                             line_number, fields, columns,
                             fields > columns ? "; decimal commas?" : "");
-                goto done;
+                return -1;
             }
             const int bad = reader->record(field, fields, reader->context);
             if (bad == CSV_NO_MEMORY)
@@ -335,14 +343,11 @@ int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
                 fprintf(stderr, "roofline: '%s' line %zu: %s is not a number: '%.40s'%s\n", path,
                         line_number, header[bad], field[bad],
                         strchr(field[bad], ',') ? " (a decimal comma?)" : "");
-            if (bad != CSV_FINE) goto done;
+            if (bad != CSV_FINE) return -1;
         }
         line = next;
     }
-    status = 0;
-done:
-    free(text);
-    return status;
+    return 0;
 }
 
 /* ---- rows ---- */
@@ -383,16 +388,26 @@ static int row_record(char *field[], int fields, void *context) {
     return CSV_FINE;
 }
 
+/* What was read of it where status is 0. */
+static int rows_or_none(int status, struct rows *rows) {
+    if (status == 0) return 0;
+    free(rows->row);
+    *rows = (struct rows){0};
+    return status;
+}
+
 int rows_read(const char *path, struct rows *out, bool *torn) {
     struct row_reader reader = {.rows = out};
     const struct csv_reader csv = {row_header, row_record, &reader};
     *out = (struct rows){0};
-    const int status = csv_read(path, &csv, torn);
-    if (status) {
-        free(out->row);
-        *out = (struct rows){0};
-    }
-    return status;
+    return rows_or_none(csv_read(path, &csv, torn), out);
+}
+
+int rows_parse(char *text, size_t size, const char *name, struct rows *out, bool *torn) {
+    struct row_reader reader = {.rows = out};
+    const struct csv_reader csv = {row_header, row_record, &reader};
+    *out = (struct rows){0};
+    return rows_or_none(csv_parse(text, size, name, &csv, torn), out);
 }
 
 void rows_keep_device(struct rows *rows, const char *device) {

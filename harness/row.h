@@ -72,9 +72,14 @@ struct csv_reader {
  * dropped, and *torn says so. Returns 0, or -1 after one line on stderr. */
 int csv_read(const char *path, const struct csv_reader *reader, bool *torn);
 
+/* The same of text in memory, NUL-terminated behind `size` bytes, which it takes apart; complaints call it `name`. */
+int csv_parse(char *text, size_t size, const char *name, const struct csv_reader *reader,
+              bool *torn);
+
 /* Reads a result file, columns in any order: unknown ones are skipped, missing ones are unknown. As csv_read(); the
  * caller frees out->row. */
 int rows_read(const char *path, struct rows *out, bool *torn);
+int rows_parse(char *text, size_t size, const char *name, struct rows *out, bool *torn);
 
 /* Drops the rows of other devices. */
 void rows_keep_device(struct rows *rows, const char *device);

@@ -202,15 +202,25 @@ static int samples_record(char *field[], int fields, void *context) {
     return CSV_FINE;
 }
 
-int samples_read(const char *path, struct series_list *out) {
+/* text NULL: the file. */
+static int read_samples(const char *path, char *text, size_t size, struct series_list *out) {
     struct samples_reader reader = {.list = out};
     const struct csv_reader csv = {samples_header, samples_record, &reader};
     bool torn; /* by a killed run: what is whole counts */
     *out = (struct series_list){0};
-    const int status = csv_read(path, &csv, &torn);
+    const int status =
+        text ? csv_parse(text, size, path, &csv, &torn) : csv_read(path, &csv, &torn);
     free(reader.last);
     if (status) samples_release(out);
     return status;
+}
+
+int samples_read(const char *path, struct series_list *out) {
+    return read_samples(path, NULL, 0, out);
+}
+
+int samples_parse(char *text, size_t size, const char *name, struct series_list *out) {
+    return read_samples(name, text, size, out);
 }
 
 void samples_release(struct series_list *s) {

@@ -28,7 +28,8 @@ struct series_list {
     size_t count;
 };
 
-/* Reads samples.csv. 0, or -1 after one line on stderr. The caller releases out. */
+/* Reads samples.csv, or text in memory as csv_parse(). 0, or -1 after one line on stderr. The caller releases out. */
 int samples_read(const char *path, struct series_list *out);
+int samples_parse(char *text, size_t size, const char *name, struct series_list *out);
 void samples_release(struct series_list *s);
 #endif

@@ -16,7 +16,7 @@ if [ "$("$roofline" devices --slug 2>/dev/null)" = "$("$roofline" devices --devi
     pass_if "--device all: says that it is one" grep -q 'it is one device, cpu' err
     pass_if "--device all: rows where they always are" [ "$(rows all/bench.csv)" -eq 1 ]
 fi
-refused 'need --out DIR' "${bench[@]}" --device cpu,cpu
+refused 'need --out DIR' "${bench[@]}" --device cpu,cuda:77
 
 # ---- a list: alone, then all at once ----
 run "${bench[@]}" --device cpu,cuda:77 --out list

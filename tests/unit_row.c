@@ -175,7 +175,7 @@ static void test_damaged(const char *path) {
     REFUSED(path, "hello\nworld\n", "names no columns");
     REFUSED(path, "\xef\n", "names no columns");
     REFUSED(path, "n,op,dtype,time_s\n7,co\0py,fp32,1\n8,copy,fp32,1\n", "damaged");
-    REFUSED(path, "n,op,dtype,time_s\n7,\"copy\"x,fp32,1\n", "fields");
+    REFUSED(path, "n,op,dtype,time_s\n7,\"copy\"x,fp32,1\n", "quotes do not match");
     CHECK(rows_read("/nonexistent/x.csv", &got, &torn) == -1, "a file that is not there");
     CHECK(rows_read("/", &got, &torn) == -1, "a directory");
 
