@@ -131,13 +131,13 @@ static const char *refusal(struct device *d, const struct trial *t) {
 }
 
 void bench_trial(struct device *d, const struct trial *t, const struct bench_settings *settings,
-                 struct row *r) {
-    struct samples samples = {0};
+                 struct row *r, struct samples *samples) {
     struct operands o = {0};
     struct conditions c;
     const char *damage;
     int error;
 
+    *samples = (struct samples){0};
     row_init(r);
     trial_key(t, d, r);
     row_set_now(r->when);
@@ -170,7 +170,7 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
     }
 
     d->conditions(d); /* power is counted from here */
-    error = samples_take(d, t, &o, &settings->sampling, &samples);
+    error = samples_take(d, t, &o, &settings->sampling, samples);
     c = d->conditions(d);
     damage = error ? NULL : operands_damage(&o);
     if (error || damage) {
@@ -178,7 +178,7 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
                damage ? damage : "the kernel returned an error while it was timed");
         goto done;
     }
-    set_statistics(r, &samples);
+    set_statistics(r, samples);
     r->clock_ghz = c.clock_ghz;
     r->temperature_c = c.temperature_c;
     r->power_w = c.power_w;
@@ -188,6 +188,6 @@ void bench_trial(struct device *d, const struct trial *t, const struct bench_set
     if (settings->ceilings) set_roof(r, t, settings->ceilings);
     finish(r, "ok", NULL);
 done:
-    samples_free(&samples);
+    if (strcmp(r->status, "ok") != 0) samples_free(samples);
     operands_free(&o);
 }

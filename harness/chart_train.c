@@ -2,7 +2,7 @@
  * loss. From train.csv, memory.csv and loss.csv of the run's folder. */
 #include "chart_points.h"
 
-#include "report/csv.h"
+#include "csv_table.h"
 
 #include "../kernels/model/model.h"
 
@@ -38,8 +38,9 @@ static int model_index(const struct training *t, const char *name) {
 static int load(struct training *t, const struct chart_run *run) {
     *t = (struct training){.models = 0};
     if (!run->dir) return 0;
-    if (csv_read(run->dir, "train.csv", &t->train) ||
-        csv_read(run->dir, "memory.csv", &t->memory) || csv_read(run->dir, "loss.csv", &t->loss))
+    if (csv_table_read(run->dir, "train.csv", &t->train) ||
+        csv_table_read(run->dir, "memory.csv", &t->memory) ||
+        csv_table_read(run->dir, "loss.csv", &t->loss))
         return -1;
     for (size_t i = 0; i < t->train.records; i++) {
         const char *name = csv_get(&t->train, i, "model");
@@ -58,12 +59,17 @@ static void release(struct training *t) {
 
 /* ---- the roofline ---- */
 
-/* "adamw", "adamw, 4 micro-batches", "adamw, keeps input": what the table has room for. */
+/* "adamw", "adamw micro 4", "adamw keep 3", "adamw tokens": what the table has room for. */
 static void short_name(const struct csv *c, size_t i, char *text, size_t size) {
-    const bool micro = number(c, i, "micro_batches") > 1, keeps = !is(c, i, "keep", "all");
-    const char *kept = csv_get(c, i, "keep");
-    snprintf(text, size, "%s%s%s%s%s", csv_get(c, i, "optimizer"), micro ? " micro " : "",
-             micro ? csv_get(c, i, "micro_batches") : "", keeps ? " " : "", keeps ? kept : "");
+    const char *kept = csv_get(c, i, "keep"), *number_of = strrchr(kept, ' ');
+    const bool micro = number(c, i, "micro_batches") > 1, keeps = strcmp(kept, "all") != 0;
+    const bool tokens = number(c, i, "vocab") > 0;
+    snprintf(text, size, "%s%s%s%s%s%s", csv_get(c, i, "optimizer"), tokens ? " tokens" : "",
+             micro ? " micro " : "", micro ? csv_get(c, i, "micro_batches") : "",
+             keeps ? " keep " : "",
+             !keeps      ? ""
+             : number_of ? number_of + 1
+                         : kept);
 }
 
 static int phases_under_roofs(struct chart_out *out, const struct chart_run *run,
@@ -224,17 +230,23 @@ static int memory(struct chart_out *out, const struct chart_run *run, const stru
 
 /* ---- the loss ---- */
 
+/* A token model, which learns from real data; where there is one, it alone has a curve worth drawing. */
+static bool is_tokens(const char *model) { return strncmp(model, "tokens-", 7) == 0; }
+
 static int losses(struct chart_out *out, const struct chart_run *run, const struct training *t) {
     enum { LEAST = 10 }; /* fewer steps make no curve */
     double low = INFINITY, high = -INFINITY, last = 0;
     char subtitle[256], variable[32];
     int curves = 0, steps[MAX_MODELS] = {0}, curve[MAX_MODELS];
+    bool learns = false;
     struct chart_vars v;
     for (size_t i = 0; i < t->loss.records; i++) {
         const int m = model_index(t, csv_get(&t->loss, i, "model"));
         if (m >= 0 && is(&t->loss, i, "device", run->device)) steps[m]++;
+        learns = learns || (m >= 0 && is_tokens(t->model[m]));
     }
-    for (int m = 0; m < t->models; m++) curve[m] = steps[m] >= LEAST ? curves++ : -1;
+    for (int m = 0; m < t->models; m++)
+        curve[m] = steps[m] >= LEAST && (!learns || is_tokens(t->model[m])) ? curves++ : -1;
     if (!curves) return 0;
     FILE *f = chart_data(out, "train_loss", "model,step,loss,curve");
     if (!f) return -1;

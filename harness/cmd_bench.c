@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "ceilings_file.h"
 #include "devices.h"
+#include "fleet_run.h"
 #include "options.h"
 #include "run.h"
 #include "table.h"
@@ -17,52 +18,61 @@ static const char *const efforts[] = {"smoke", "default", "full"};
 static const char *const caches[] = {"auto", "warm", "cold", "both"};
 
 static void help(void) {
-    puts("Usage: roofline bench [options]\n"
-         "\n"
-         "Verifies each selected kernel against its oracle, then times it until the 95 % interval "
-         "of the median is\n"
-         "narrow. Without --out a table goes to stdout; with it rows go to DIR/bench.csv as they "
-         "are made.\n"
-         "\n"
-         "What (comma-separated names or globs):\n"
-         "  --op LIST          operations: matmul, 'cast*' ... (default: all)\n"
-         "  --dtype LIST       fp64 fp32 fp16 bf16 fp8_e4m3 fp8_e5m2 nvfp4 (default: all an op "
-         "has)\n"
-         "  --impl LIST        best, vendor, all, or names (default: best,vendor)\n"
-         "  --shape LIST       in the op's own dimensions: 4096, MxN, MxNxK, BxMxNxK (default: its "
-         "sweep)\n"
-         "  --layout LIST      nn nt tn of products, n t of matvec (default: the first; more with "
-         "more effort)\n"
-         "  --threads LIST     numbers or all (default: all; full: 1,all)\n"
-         "  --cache MODE       warm, cold, both; auto: cold from 32 MiB on (default)\n"
-         "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
-         "timed (default: normal)\n"
-         "  --effort NAME      smoke, default, full: how many shapes, how long\n"
-         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
-         "How:\n"
-         "  --check            verify small odd shapes of every implementation, time nothing\n"
-         "  --counters         count bytes and FLOPs as well, by the GPU's own counters, in a pass "
-         "after the timing\n"
-         "  --interval PERCENT stop when the interval of the median is within +- this (default: "
-         "0.5)\n"
-         "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.045, full 2)\n"
-         "  --timeout SECONDS  give a trial up, verification included (default: 120, longer with a "
-         "long --time)\n"
-         "  --in-process       no worker process: for debuggers\n"
-         "Where to:\n"
-         "  --out DIR          rows to DIR/bench.csv, the environment to DIR/run.json; ceilings "
-         "from DIR/peaks.csv\n"
-         "  --resume           keep the rows that DIR/bench.csv has, measure what is missing\n"
-         "  --peaks FILE       ceilings from another run's peaks.csv\n"
-         "  --csv              CSV rows on stdout in place of the table\n"
-         "  --quiet            no progress on stderr\n"
-         "\n"
-         "Examples:\n"
-         "  roofline bench --op matmul --dtype fp32,bf16 --impl all --shape 1024x1024x1024\n"
-         "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
-         "  roofline bench --op copy --shape 67108864 --fill zeros     # what zeros do to a memory "
-         "bus\n"
-         "  roofline peaks --out run && roofline bench --out run");
+    puts(
+        "Usage: roofline bench [options]\n"
+        "\n"
+        "Verifies each selected kernel against its oracle, then times it until the 95 % interval "
+        "of the median is\n"
+        "narrow. Without --out a table goes to stdout; with it rows go to DIR/bench.csv as they "
+        "are made.\n"
+        "\n"
+        "What (comma-separated names or globs):\n"
+        "  --op LIST          operations: matmul, 'cast*' ... (default: all)\n"
+        "  --dtype LIST       fp64 fp32 fp16 bf16 fp8_e4m3 fp8_e5m2 nvfp4 (default: all an op "
+        "has)\n"
+        "  --impl LIST        best, vendor, all, or names (default: best,vendor)\n"
+        "  --shape LIST       in the op's own dimensions: 4096, MxN, MxNxK, BxMxNxK (default: its "
+        "sweep)\n"
+        "  --layout LIST      nn nt tn of products, n t of matvec (default: the first; more with "
+        "more effort)\n"
+        "  --threads LIST     numbers or all (default: all; full: 1,all)\n"
+        "  --cache MODE       warm, cold, both; auto: cold from 32 MiB on (default)\n"
+        "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
+        "timed (default: normal)\n"
+        "  --effort NAME      smoke, default, full: how many shapes, how long\n"
+        "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one); all, or "
+        "a "
+        "list: each alone,\n"
+        "                     then all at once, in folders below --out DIR, and their spread\n"
+        "  --patience SECONDS under mpirun or srun, a rank a device: how long rank 0 waits for the "
+        "others at the end\n"
+        "How:\n"
+        "  --check            verify small odd shapes of every implementation, time nothing\n"
+        "  --counters         count bytes and FLOPs as well, by the GPU's own counters, in a pass "
+        "after the timing\n"
+        "  --interval PERCENT stop when the interval of the median is within +- this (default: "
+        "0.5)\n"
+        "  --time SECONDS     or after this long a trial (default: 0.3; smoke 0.045, full 2)\n"
+        "  --timeout SECONDS  give a trial up, verification included (default: 120, longer with a "
+        "long --time)\n"
+        "  --rounds N         all of it N times over, so that `compare` knows how rounds differ "
+        "(default: 1)\n"
+        "  --in-process       no worker process: for debuggers\n"
+        "Where to:\n"
+        "  --out DIR          rows to DIR/bench.csv, their samples to DIR/samples.csv, the "
+        "environment to DIR/run.json;\n"
+        "                     ceilings from DIR/peaks.csv\n"
+        "  --resume           keep the rows that DIR/bench.csv has, measure what is missing\n"
+        "  --peaks FILE       ceilings from another run's peaks.csv\n"
+        "  --csv              CSV rows on stdout in place of the table\n"
+        "  --quiet            no progress on stderr\n"
+        "\n"
+        "Examples:\n"
+        "  roofline bench --op matmul --dtype fp32,bf16 --impl all --shape 1024x1024x1024\n"
+        "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
+        "  roofline bench --op copy --shape 67108864 --fill zeros     # what zeros do to a memory "
+        "bus\n"
+        "  roofline peaks --out run && roofline bench --out run");
 }
 
 struct options {
@@ -71,6 +81,8 @@ struct options {
     struct run run;
     const char *peaks, *device;
     bool csv, quiet, count;
+    int rounds;
+    double patience_s;
 };
 
 /* 0 go on, 1 help was given, -1 complained. */
@@ -91,6 +103,8 @@ static int parse(int argc, char **argv, struct options *o) {
         INTERVAL,
         TIME,
         TIMEOUT,
+        ROUNDS,
+        PATIENCE,
         IN_PROCESS,
         OUT,
         RESUME,
@@ -113,6 +127,8 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"interval", required_argument, NULL, INTERVAL},
                                           {"time", required_argument, NULL, TIME},
                                           {"timeout", required_argument, NULL, TIMEOUT},
+                                          {"rounds", required_argument, NULL, ROUNDS},
+                                          {"patience", required_argument, NULL, PATIENCE},
                                           {"in-process", no_argument, NULL, IN_PROCESS},
                                           {"out", required_argument, NULL, OUT},
                                           {"resume", no_argument, NULL, RESUME},
@@ -121,7 +137,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"quiet", no_argument, NULL, QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    double interval = 0, time_cap = 0;
+    double interval = 0, time_cap = 0, rounds = 1;
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
     optind = 1;
@@ -176,6 +192,12 @@ static int parse(int argc, char **argv, struct options *o) {
         case TIMEOUT:
             bad = option_number("--timeout", optarg, 0.1, 86400, &o->run.timeout_s);
             break;
+        case ROUNDS:
+            bad = option_number("--rounds", optarg, 1, 1000, &rounds);
+            break;
+        case PATIENCE:
+            bad = option_number("--patience", optarg, 0.1, 1e6, &o->patience_s);
+            break;
         case IN_PROCESS:
             o->run.in_process = true;
             break;
@@ -211,6 +233,7 @@ static int parse(int argc, char **argv, struct options *o) {
     if (interval > 0) o->settings.sampling.interval = interval / 100;
     if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
     o->settings.count = o->count;
+    o->rounds = (int)rounds;
     o->settings.check_only = o->selection.check;
     if (o->selection.check) o->settings.terms = 0x1p17;
     if (o->selection.check && o->run.dir) {
@@ -261,12 +284,18 @@ int cmd_bench(int argc, char **argv) {
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
 
     int status = STATUS_ERROR;
-    if (device_pick(o.device, &device)) return STATUS_ERROR;
+    struct fleet_part part;
+    const int done =
+        fleet_enter(&part, argc, argv, &o.device, &o.run.dir, o.run.file, o.patience_s);
+    if (done >= 0) return done;
+    if (part.rank.rank > 0) o.quiet = true;
+    if (device_pick(o.device, &device)) return fleet_leave(&part, o.run.file, STATUS_ERROR);
     o.selection.vendors = vendors_ask(device.vendors);
     const char *peaks_dir = o.selection.check ? NULL : o.run.dir;
     if (plan_build(&device, &o.selection, &plan) ||
         ceilings_load(o.peaks, peaks_dir, &device, &ceilings))
         goto done;
+    plan_repeat(&plan, o.rounds);
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;
     if (o.csv) {
@@ -285,5 +314,5 @@ done:
     free(ceilings.ceiling);
     free(plan.trial);
     device.close(&device);
-    return status;
+    return fleet_leave(&part, o.run.file, status);
 }

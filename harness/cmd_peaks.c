@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "ceilings.h"
 #include "devices.h"
+#include "fleet_run.h"
 #include "options.h"
 #include "probes.h"
 #include "run.h"
@@ -16,32 +17,38 @@
 #include <unistd.h>
 
 static void help(void) {
-    puts("Usage: roofline peaks [--out DIR] [options]\n"
-         "\n"
-         "Measures the ceilings of this machine: bandwidth (read, write, copy, triad, update; "
-         "ordinary and "
-         "non-temporal stores)\n"
-         "of every cache level and of DRAM, and the multiply-add rate of every dtype and "
-         "instruction set; with one\n"
-         "thread and with all. In private caches each thread works on data of its own. A ceiling "
-         "proves itself: DRAM by a\n"
-         "working set of at least 4 x the last cache, arithmetic by an intensity of at least 4 x "
-         "the kink.\n"
-         "On a GPU its latencies, cache bandwidths, clocks, launches and copies are probed as "
-         "well: DIR/probes.csv.\n"
-         "\n"
-         "  --out DIR          rows to DIR/peaks.csv, where `bench --out DIR` and `plot DIR` find "
-         "them\n"
-         "  --resume           keep the rows that DIR/peaks.csv has, measure what is missing\n"
-         "  --effort NAME      smoke: one size a level; default: a sweep; full: a finer, longer "
-         "sweep\n"
-         "  --threads LIST     numbers or all (default: 1,all)\n"
-         "  --time SECONDS     of sampling, per trial (default: 0.08; smoke 0.04; full 0.3)\n"
-         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
-         "  --quiet            no progress on stderr\n"
-         "\n"
-         "Example:\n"
-         "  roofline peaks --effort smoke");
+    puts(
+        "Usage: roofline peaks [--out DIR] [options]\n"
+        "\n"
+        "Measures the ceilings of this machine: bandwidth (read, write, copy, triad, update; "
+        "ordinary and "
+        "non-temporal stores)\n"
+        "of every cache level and of DRAM, and the multiply-add rate of every dtype and "
+        "instruction set; with one\n"
+        "thread and with all. In private caches each thread works on data of its own. A ceiling "
+        "proves itself: DRAM by a\n"
+        "working set of at least 4 x the last cache, arithmetic by an intensity of at least 4 x "
+        "the kink.\n"
+        "On a GPU its latencies, cache bandwidths, clocks, launches and copies are probed as "
+        "well: DIR/probes.csv.\n"
+        "\n"
+        "  --out DIR          rows to DIR/peaks.csv, where `bench --out DIR` and `plot DIR` find "
+        "them\n"
+        "  --resume           keep the rows that DIR/peaks.csv has, measure what is missing\n"
+        "  --effort NAME      smoke: one size a level; default: a sweep; full: a finer, longer "
+        "sweep\n"
+        "  --threads LIST     numbers or all (default: 1,all)\n"
+        "  --time SECONDS     of sampling, per trial (default: 0.08; smoke 0.04; full 0.3)\n"
+        "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one); all, or "
+        "a "
+        "list: each alone,\n"
+        "                     then all at once, in folders below --out DIR, and their spread\n"
+        "  --patience SECONDS under mpirun or srun, a rank a device: how long rank 0 waits for the "
+        "others at the end\n"
+        "  --quiet            no progress on stderr\n"
+        "\n"
+        "Example:\n"
+        "  roofline peaks --effort smoke");
 }
 
 /* ---- which rows ---- */
@@ -196,15 +203,12 @@ static int print_probes(const struct run *run, struct device *d) {
 }
 
 int cmd_peaks(int argc, char **argv) {
-    static const struct option longs[] = {{"out", required_argument, NULL, 'o'},
-                                          {"resume", no_argument, NULL, 'r'},
-                                          {"effort", required_argument, NULL, 'e'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"quiet", no_argument, NULL, 'q'},
-                                          {"time", required_argument, NULL, 's'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"out", required_argument, NULL, 'o'},    {"resume", no_argument, NULL, 'r'},
+        {"effort", required_argument, NULL, 'e'}, {"threads", required_argument, NULL, 't'},
+        {"quiet", no_argument, NULL, 'q'},        {"time", required_argument, NULL, 's'},
+        {"device", required_argument, NULL, 'd'}, {"patience", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     static const char *const efforts[] = {"smoke", "default", "full"};
     struct collected collected = {{0}, 0};
     struct run run = {.file = "peaks.csv",
@@ -216,7 +220,7 @@ int cmd_peaks(int argc, char **argv) {
                       .context = &collected};
     const char *threads = "1,all", *on = NULL;
     int effort = EFFORT_default, c;
-    double time_cap = 0;
+    double time_cap = 0, patience = 0;
     optind = 1;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         switch (c) {
@@ -241,6 +245,9 @@ int cmd_peaks(int argc, char **argv) {
         case 'd':
             on = optarg;
             break;
+        case 'p':
+            if (option_number("--patience", optarg, 0.1, 1e6, &patience)) return STATUS_ERROR;
+            break;
         case 'h':
             help();
             return STATUS_OK;
@@ -257,7 +264,11 @@ int cmd_peaks(int argc, char **argv) {
     struct device device;
     struct plan plan = {0};
     int counts[MAX_THREAD_COUNTS], status = STATUS_ERROR;
-    if (device_pick(on, &device)) return STATUS_ERROR;
+    struct fleet_part part;
+    const int done = fleet_enter(&part, argc, argv, &on, &run.dir, run.file, patience);
+    if (done >= 0) return done;
+    if (part.rank.rank > 0) run.progress = false;
+    if (device_pick(on, &device)) return fleet_leave(&part, run.file, STATUS_ERROR);
     const int n = threads_parse(&device, threads, counts);
     /* A machine that others use is not the same all the time: the best of a few rounds is the ceiling. */
     static const int rounds[] = {2, 2, 3};
@@ -278,5 +289,5 @@ int cmd_peaks(int argc, char **argv) {
     free(collected.rows.row);
     free(plan.trial);
     device.close(&device);
-    return status;
+    return fleet_leave(&part, run.file, status);
 }

@@ -16,4 +16,5 @@ int cmd_account(int argc, char **argv);
 int cmd_claims(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_tokens(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 #endif

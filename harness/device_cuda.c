@@ -443,6 +443,20 @@ static void print_number(FILE *f, const char *name, double x) {
         fprintf(f, "    \"%s\": %.10g,\n", name, x);
 }
 
+/* By the driver's management library, which is closed again before a worker is forked. */
+static void print_limits(FILE *f, const struct gpu_info *g) {
+    char why[160];
+    struct nvml_state state;
+    struct nvml *n = nvml_open(g->pci_bus_id, why, sizeof why);
+    if (!n) return;
+    if (*nvml_driver_version(n)) print_text(f, "gpu_driver", nvml_driver_version(n));
+    if (nvml_read(n, &state) == 0) {
+        print_number(f, "gpu_power_limit_w", state.power_limit_w);
+        print_number(f, "gpu_max_clock_ghz", state.max_sm_clock_ghz);
+    }
+    nvml_close(n);
+}
+
 static void cuda_print_facts(const struct device *d, FILE *f) {
     const struct gpu_info *g = device_cuda_info(d);
     char text[16];
@@ -458,6 +472,7 @@ static void cuda_print_facts(const struct device *d, FILE *f) {
     print_number(f, "cuda_runtime", g->runtime_version);
     fprintf(f, "    \"gpu_ecc\": %s,\n    \"gpu_mig\": %s,\n    \"emulated\": %s,\n",
             g->ecc ? "true" : "false", g->mig ? "true" : "false", g->emulated ? "true" : "false");
+    print_limits(f, g);
 }
 
 static bool cuda_alive(struct device *d) {

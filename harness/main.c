@@ -24,6 +24,8 @@ static const struct {
     {"plot", cmd_plot, "charts (PNG, SVG) from a run's CSV files, or from published peaks alone"},
     {"report", cmd_report, "one self-contained HTML page about a run, or several side by side"},
     {"summary", cmd_summary, "a run's findings as a table"},
+    {"compare", cmd_compare,
+     "runs beside each other or beside data sheets, row by row, with a verdict"},
     {"account", cmd_account,
      "calculators: time, memory, tensors, number formats, transformers, checkpoints, einsum"},
     {"claims", cmd_claims,

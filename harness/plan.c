@@ -325,6 +325,17 @@ failed:
     return -1;
 }
 
+void plan_repeat(struct plan *p, int rounds) {
+    const size_t once = p->count;
+    for (int round = 2; round <= rounds; round++) {
+        for (size_t i = 0; i < once; i++) {
+            struct trial again = p->trial[i]; /* a copy: adding moves the array */
+            again.round = round;
+            plan_add(p, &again);
+        }
+    }
+}
+
 void plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done) {
     size_t kept = 0;
     for (size_t i = 0; i < p->count; i++) {

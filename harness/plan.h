@@ -45,6 +45,9 @@ int plan_build(struct device *d, const struct selection *s, struct plan *out);
 /* Adds one trial. */
 void plan_add(struct plan *p, const struct trial *t);
 
+/* The trials once more as round 2, then 3 ... up to `rounds`; each round goes through all of them. */
+void plan_repeat(struct plan *p, int rounds);
+
 /* Drops the trials whose key is among the rows. */
 void plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done);
 

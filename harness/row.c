@@ -3,18 +3,17 @@
 #include "row.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { LINE_MAX_BYTES = 8192, MAX_FIELDS = 512 };
+enum { LINE_MAX_BYTES = 8192 };
+
+_Static_assert(COLUMN_COUNT <= 64, "struct rows has a bit for each column");
 
 /* ---- one row ---- */
 
@@ -113,6 +112,26 @@ void row_print(FILE *f, const struct row *r) {
     fputc('\n', f);
 }
 
+#define IF_KEY(statement) statement
+#define IF_VAL(statement)
+
+void row_print_key_header(FILE *f) {
+    const char *comma = "";
+#define COL(kind, type, name) IF_##kind(fprintf(f, "%s%s", comma, #name); comma = ",";)
+#include "columns.def"
+#undef COL
+}
+
+void row_print_key(FILE *f, const struct row *r) {
+    const char *comma = "";
+#define COL(kind, type, name) IF_##kind(fputs(comma, f); PRINT_##type(f, r->name); comma = ",";)
+#include "columns.def"
+#undef COL
+}
+
+void csv_print_text(FILE *f, const char *text) { print_text(f, text); }
+void csv_print_real(FILE *f, double x) { print_real(f, x); }
+
 /* ---- reading ---- */
 
 int csv_split(char *line, char *field[], int max) {
@@ -146,7 +165,7 @@ static int parse_text(char target[ROW_TEXT], const char *text) {
     return 0;
 }
 
-static int parse_integer(int64_t *target, const char *text) {
+int parse_integer(int64_t *target, const char *text) {
     char *end;
     *target = -1;
     if (!*text) return 0;
@@ -157,7 +176,7 @@ static int parse_integer(int64_t *target, const char *text) {
     return 0;
 }
 
-static int parse_real(double *target, const char *text) {
+int parse_real(double *target, const char *text) {
     char local[64], *end;
     const char *point = foreign_point(), *dot = strchr(text, '.');
     *target = NAN;
@@ -177,20 +196,27 @@ static int parse_real(double *target, const char *text) {
 #define PARSE_INT(r, name, text)  parse_integer(&(r)->name, text)
 #define PARSE_REAL(r, name, text) parse_real(&(r)->name, text)
 
-static int set_field(struct row *r, const char *column, const char *text) {
+static int set_field(struct row *r, int column, const char *text) {
+    switch (column) {
 #define COL(kind, type, name) \
-    if (strcmp(column, #name) == 0) return PARSE_##type(r, name, text);
+    case COLUMN_##name:       \
+        return PARSE_##type(r, name, text);
 #include "columns.def"
 #undef COL
-    return 0; /* a column of a newer version */
+    default:
+        return 0; /* a column of a newer version */
+    }
 }
 
-static bool is_column(const char *name) {
-#define COL(kind, type, column) \
-    if (strcmp(name, #column) == 0) return true;
+int column_find(const char *name) {
+    static const char *const names[] = {
+#define COL(kind, type, name) #name,
 #include "columns.def"
 #undef COL
-    return false;
+    };
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        if (strcmp(name, names[i]) == 0) return i;
+    return -1;
 }
 
 /* The whole file as text, NUL-terminated; NULL after one line on stderr. */
@@ -232,18 +258,40 @@ static char *end_record(char *line) {
     return NULL;
 }
 
-int rows_read(const char *path, struct rows *out, bool *torn) {
-    int status = -1, columns = 0, known = 0;
-    size_t size = 0, capacity = 0, line_number = 0;
-    char *header[MAX_FIELDS], *field[MAX_FIELDS];
-    *out = (struct rows){0};
-    *torn = false;
+/* A torn record is a line, or a few where its text had some; more is a quote that swallows what follows. */
+enum { MOST_NEWLINES = 8 };
+
+static int newlines(const char *text) {
+    int count = 0;
+    for (; *text && count <= MOST_NEWLINES; text++) count += *text == '\n';
+    return count;
+}
+
+/* The first line of a file that another program has written anew: what is wrong with it, beyond "no columns". */
+static const char *header_advice(const char *line) {
+    return strchr(line, ';')
+               ? "; it has semicolons for commas, as spreadsheets write where the comma is decimal"
+           : strchr(line, '\t') ? "; it has tabs for commas"
+                                : "";
+}
+
+int csv_read(const char *path, const struct csv_reader *reader, bool *torn) {
+    size_t size = 0;
     char *text = read_all(path, &size);
-    if (!text) return -1;
+    const int status = text ? csv_parse(text, size, path, reader, torn) : -1;
+    free(text);
+    return status;
+}
+
+int csv_parse(char *text, size_t size, const char *path, const struct csv_reader *reader,
+              bool *torn) {
+    int columns = 0;
+    size_t line_number = 0;
+    char *header[CSV_FIELDS], *field[CSV_FIELDS];
     const char *nul = memchr(text, '\0', size); /* a crashed machine leaves blocks of them */
     if (nul && memchr(nul, '\n', (size_t)(text + size - nul))) {
         fprintf(stderr, "roofline: '%s' is damaged: NUL bytes before its last line\n", path);
-        goto done;
+        return -1;
     }
     *torn = nul != NULL;
 
@@ -253,54 +301,113 @@ int rows_read(const char *path, struct rows *out, bool *torn) {
         char *next = end_record(line);
         line_number++;
         if (!next) {
+            if (newlines(line) > MOST_NEWLINES) {
+                fprintf(stderr, "roofline: '%s': a quote of line %zu is never closed\n", path,
+                        line_number);
+                return -1;
+            }
             *torn = true;
             break;
         }
         if (line_number == 1) {
-            columns = csv_split(line, header, MAX_FIELDS);
-            for (int i = 0; i < columns; i++) known += is_column(header[i]);
+            const char *advice = header_advice(line);
+            columns = csv_split(line, header, CSV_FIELDS);
+            const int known = columns > 0 ? reader->header(header, columns, reader->context) : 0;
+            if (known == 0)
+                fprintf(stderr,
+                        "roofline: '%s' is not a result file: its first line names no columns%s\n",
+                        path, advice);
+            if (known < 0)
+                fprintf(stderr, "roofline: '%s' names a column twice: %s\n", path,
+                        header[-known - 1]);
+            if (known <= 0) return -1;
         } else if (*line) {
-            const int fields = csv_split(line, field, MAX_FIELDS);
+            const int fields = csv_split(line, field, CSV_FIELDS);
             if (fields != columns) {
-                fprintf(stderr, "roofline: '%s' line %zu: %d fields where the header has %d\n",
-                        path, line_number, fields, columns);
-                goto done;
+                if (fields < 0)
+                    fprintf(stderr,
+                            "roofline: '%s' line %zu: its quotes do not match, or it has too many "
+                            "fields\n",
+                            path, line_number);
+                else
+                    fprintf(stderr,
+                            "roofline: '%s' line %zu: %d fields where the header has %d%s\n", path,
+                            line_number, fields, columns,
+                            fields > columns ? "; decimal commas?" : "");
+                return -1;
             }
-            if (out->count == capacity) {
-                capacity = capacity ? 2 * capacity : 256;
-                struct row *grown = realloc(out->row, capacity * sizeof *grown);
-                if (!grown) {
-                    fprintf(stderr, "roofline: no memory for the rows of '%s'\n", path);
-                    goto done;
-                }
-                out->row = grown;
-            }
-            struct row *r = &out->row[out->count];
-            row_init(r);
-            for (int i = 0; i < fields; i++) {
-                if (set_field(r, header[i], field[i]) == 0) continue;
-                fprintf(stderr, "roofline: '%s' line %zu: %s is not a number: '%.40s'\n", path,
-                        line_number, header[i], field[i]);
-                goto done;
-            }
-            out->count++;
+            const int bad = reader->record(field, fields, reader->context);
+            if (bad == CSV_NO_MEMORY)
+                fprintf(stderr, "roofline: no memory for the rows of '%s'\n", path);
+            else if (bad >= 0)
+                fprintf(stderr, "roofline: '%s' line %zu: %s is not a number: '%.40s'%s\n", path,
+                        line_number, header[bad], field[bad],
+                        strchr(field[bad], ',') ? " (a decimal comma?)" : "");
+            if (bad != CSV_FINE) return -1;
         }
-        if (line_number == 1 && (columns < 0 || known < 3)) break;
         line = next;
     }
-    if (size > 0 && (columns <= 0 || known < 3) && !(*torn && line_number == 1)) {
-        fprintf(stderr, "roofline: '%s' is not a result file: its first line names no columns\n",
-                path);
-        goto done;
+    return 0;
+}
+
+/* ---- rows ---- */
+
+struct row_reader {
+    struct rows *rows;
+    size_t capacity;
+    int column[CSV_FIELDS];
+};
+
+static int row_header(char *field[], int fields, void *context) {
+    struct row_reader *reader = context;
+    int known = 0;
+    for (int i = 0; i < fields; i++) {
+        const int c = reader->column[i] = column_find(field[i]);
+        if (c < 0) continue;
+        if (reader->rows->columns >> c & 1) return -(i + 1);
+        reader->rows->columns |= UINT64_C(1) << c;
+        known++;
     }
-    status = 0;
-done:
-    if (status) {
-        free(out->row);
-        *out = (struct rows){0};
+    return known < 3 ? 0 : known;
+}
+
+static int row_record(char *field[], int fields, void *context) {
+    struct row_reader *reader = context;
+    struct rows *rows = reader->rows;
+    if (rows->count == reader->capacity) {
+        reader->capacity = reader->capacity ? 2 * reader->capacity : 256;
+        struct row *grown = realloc(rows->row, reader->capacity * sizeof *grown);
+        if (!grown) return CSV_NO_MEMORY;
+        rows->row = grown;
     }
-    free(text);
+    struct row *r = &rows->row[rows->count];
+    row_init(r);
+    for (int i = 0; i < fields; i++)
+        if (set_field(r, reader->column[i], field[i])) return i;
+    rows->count++;
+    return CSV_FINE;
+}
+
+/* What was read of it where status is 0. */
+static int rows_or_none(int status, struct rows *rows) {
+    if (status == 0) return 0;
+    free(rows->row);
+    *rows = (struct rows){0};
     return status;
+}
+
+int rows_read(const char *path, struct rows *out, bool *torn) {
+    struct row_reader reader = {.rows = out};
+    const struct csv_reader csv = {row_header, row_record, &reader};
+    *out = (struct rows){0};
+    return rows_or_none(csv_read(path, &csv, torn), out);
+}
+
+int rows_parse(char *text, size_t size, const char *name, struct rows *out, bool *torn) {
+    struct row_reader reader = {.rows = out};
+    const struct csv_reader csv = {row_header, row_record, &reader};
+    *out = (struct rows){0};
+    return rows_or_none(csv_parse(text, size, name, &csv, torn), out);
 }
 
 void rows_keep_device(struct rows *rows, const char *device) {
@@ -328,105 +435,14 @@ static size_t print_line(char line[LINE_MAX_BYTES], const struct row *r) {
     return (size_t)length;
 }
 
-/* All of it or nothing: what a full disk cuts short is taken back. */
-static int append(struct row_file *f, const char *text, size_t length) {
-    const off_t before = lseek(f->fd, 0, SEEK_END);
-    size_t written = 0;
-    while (before >= 0 && written < length) {
-        const ssize_t n = write(f->fd, text + written, length - written);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        written += (size_t)n;
-    }
-    if (written == length && fdatasync(f->fd) == 0) return 0;
-    if (written == length && errno == EINVAL) return 0; /* a file system without sync */
-    fprintf(stderr, "roofline: cannot write '%s': %s\n", f->path, strerror(errno));
-    if (before >= 0 && written > 0 && ftruncate(f->fd, before) != 0)
-        fprintf(stderr, "roofline: '%s' may end in a torn line\n", f->path);
-    return -1;
+int row_file_open(struct append_file *f, const char *path) {
+    char header[LINE_MAX_BYTES];
+    *f = (struct append_file){.fd = -1};
+    return print_line(header, NULL) ? append_file_open(f, path, header, true) : -1;
 }
 
-static int append_printed(struct row_file *f, const struct row *r) {
+int row_file_append(struct append_file *f, const struct row *r) {
     char line[LINE_MAX_BYTES];
     const size_t length = print_line(line, r);
-    return length ? append(f, line, length) : -1;
-}
-
-/* Where the last whole record ends; newlines within quotes do not end one. */
-static off_t end_of_records(int fd) {
-    char buffer[65536];
-    off_t at = 0, end = 0;
-    bool quoted = false;
-    ssize_t n;
-    while ((n = pread(fd, buffer, sizeof buffer, at)) > 0) {
-        for (ssize_t i = 0; i < n; i++) {
-            if (buffer[i] == '"') quoted = !quoted;
-            if (buffer[i] == '\n' && !quoted) end = at + i + 1;
-        }
-        at += n;
-    }
-    return n < 0 ? -1 : end;
-}
-
-/* Whether the file starts with the header that this program writes, or ends within it. */
-static bool has_our_header(int fd) {
-    char header[LINE_MAX_BYTES], found[LINE_MAX_BYTES];
-    const size_t length = print_line(header, NULL);
-    const ssize_t n = pread(fd, found, length + 1, 0);
-    if (length == 0 || n < 0) return false;
-    if (n > (ssize_t)length && found[length - 1] == '\r' && found[length] == '\n')
-        found[length - 1] = '\n';
-    return memcmp(header, found, (size_t)n < length ? (size_t)n : length) == 0;
-}
-
-int row_file_open(struct row_file *f, const char *path) {
-    *f = (struct row_file){.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644),
-                           .path = strdup(path)};
-    if (f->fd < 0 || !f->path) {
-        fprintf(stderr, "roofline: cannot write '%s': %s\n", path, strerror(errno));
-        goto failed;
-    }
-    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        fprintf(stderr, "roofline: '%s' is being written by another run\n", path);
-        goto failed;
-    }
-    struct stat st;
-    if (fstat(f->fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fprintf(stderr, "roofline: '%s' is not a regular file\n", path);
-        goto failed;
-    }
-    const off_t whole = end_of_records(f->fd);
-    if (whole < 0 || fstat(f->fd, &st) != 0) {
-        fprintf(stderr, "roofline: cannot read '%s': %s\n", path, strerror(errno));
-        goto failed;
-    }
-    if (!has_our_header(f->fd)) {
-        fprintf(stderr,
-                "roofline: '%s' has other columns than this version writes; start a new one\n",
-                path);
-        goto failed;
-    }
-    if (st.st_size - whole > LINE_MAX_BYTES) {
-        fprintf(stderr, "roofline: '%s' is damaged: more than a torn line after byte %lld\n", path,
-                (long long)whole);
-        goto failed;
-    }
-    if (whole < st.st_size && ftruncate(f->fd, whole) != 0) {
-        fprintf(stderr, "roofline: cannot cut the torn last line of '%s': %s\n", path,
-                strerror(errno));
-        goto failed;
-    }
-    if (whole == 0 && append_printed(f, NULL) != 0) goto failed;
-    return 0;
-failed:
-    row_file_close(f);
-    return -1;
-}
-
-int row_file_append(struct row_file *f, const struct row *r) { return append_printed(f, r); }
-
-void row_file_close(struct row_file *f) {
-    if (f->fd >= 0) close(f->fd);
-    free(f->path);
-    *f = (struct row_file){.fd = -1};
+    return length ? append_file_write(f, line, length) : -1;
 }

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "os.h"
 #include "runinfo.h"
+#include "samples_file.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -133,14 +134,18 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
              const struct bench_settings *settings) {
     int status = STATUS_ERROR;
     char *path = run->dir ? path_join(run->dir, run->file) : NULL;
-    struct row_file file = {.fd = -1};
+    char *samples_path = run->dir ? path_join(run->dir, "samples.csv") : NULL;
+    struct append_file file = {.fd = -1};
+    struct append_file samples_file = {.fd = -1};
     struct worker worker;
     worker_init(&worker, d, plan, settings);
     catch_signals();
 
     if (path && make_directory(run->dir)) goto done;
     if (path && (consider_earlier(run, path, d, plan) || row_file_open(&file, path))) goto done;
-    worker.not_for_child = file.fd;
+    if (samples_path && samples_file_open(&samples_file, samples_path)) goto done;
+    worker.not_for_child[0] = file.fd;
+    worker.not_for_child[1] = samples_file.fd;
     if (run->dir && run_info_write(run->dir, d, run->argc, run->argv)) goto done;
     if (run->in_process && worker_open(d)) goto done;
 
@@ -151,15 +156,21 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
     size_t i = 0;
     for (; i < plan->count && !interrupted; i++) {
         struct row r;
+        struct samples samples;
         show_progress(&progress, i, &plan->trial[i]);
         if (run->in_process) {
-            bench_trial(d, &plan->trial[i], settings, &r);
+            bench_trial(d, &plan->trial[i], settings, &r, &samples);
         } else {
-            const int stopped = worker_run(&worker, i, run->timeout_s, &interrupted, &r);
+            const int stopped = worker_run(&worker, i, run->timeout_s, &interrupted, &r, &samples);
             if (stopped > 0) break;
             if (stopped < 0) goto done;
         }
-        if (path && row_file_append(&file, &r)) goto done;
+        /* The samples first: a row that is there has them. */
+        const int unwritten =
+            (samples_path && samples_file_append(&samples_file, run->file, &r, &samples)) ||
+            (path && row_file_append(&file, &r));
+        samples_free(&samples);
+        if (unwritten) goto done;
         run->count[status_of(&r)]++;
         if (run->on_row) {
             if (progress.shown && progress.terminal) fprintf(stderr, "\r\033[K");
@@ -177,7 +188,9 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
                                                                                       : STATUS_OK;
 done:
     worker_stop(&worker);
-    row_file_close(&file);
+    append_file_close(&file);
+    append_file_close(&samples_file);
+    free(samples_path);
     free(path);
     return status;
 }

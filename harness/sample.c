@@ -81,6 +81,19 @@ static int add(struct sample_group *g, double time_s) {
     return 0;
 }
 
+/* The sample in the order of time as well. 0, or -1 without memory. */
+static int record(struct samples *s, const struct sample_group *g, double time_s, bool disturbed) {
+    if ((s->count & (s->count - 1)) == 0) {
+        struct sample *grown = realloc(s->taken, (s->count ? 2 * s->count : 1) * sizeof *grown);
+        if (!grown) return -1;
+        s->taken = grown;
+    }
+    struct sample *x = &s->taken[s->count++];
+    *x = (struct sample){.time_s = time_s, .disturbed = disturbed};
+    snprintf(x->placement, sizeof x->placement, "%s", g->label);
+    return 0;
+}
+
 static int rank(const struct sample_group *g) {
     if (g->count < MIN_SAMPLES) return 0;
     return strcmp(g->label, "mixed") == 0 ? 1 : strcmp(g->label, "shared") == 0 ? 2 : 3;
@@ -97,6 +110,7 @@ struct sample_group *samples_chosen(struct samples *s) {
 
 void samples_free(struct samples *s) {
     for (int i = 0; i < PLACEMENTS; i++) free(s->group[i].time_s);
+    free(s->taken);
     *s = (struct samples){0};
 }
 
@@ -142,7 +156,7 @@ static int collect(struct sampler *s, const struct sampling *how, struct samples
         const bool stayed = strcmp(before.label, after.label) == 0;
         struct sample_group *g = group_of(out, stayed ? after.label : "mixed");
         before = after;
-        if (add(g, call_s)) return -1;
+        if (add(g, call_s) || record(out, g, call_s, disturbed)) return -1;
         g->disturbed += disturbed;
         g->pair_ns = after.pair_ns;
 

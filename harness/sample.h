@@ -12,6 +12,13 @@ struct sampling {
     double sample_s;        /* aimed at for one sample */
 };
 
+/* One sample, as it was taken. */
+struct sample {
+    double time_s;     /* a call's */
+    char placement[7]; /* the label of its group */
+    bool disturbed;    /* the system took a CPU away meanwhile */
+};
+
 /* Samples taken while the threads lay alike; those of different placements are never mixed. */
 struct sample_group {
     const char *label; /* struct placement's; "mixed": the threads were moved during the sample */
@@ -23,6 +30,8 @@ struct sample_group {
 
 struct samples {
     struct sample_group group[PLACEMENTS];
+    struct sample *taken; /* [count], all of them in their order */
+    size_t count;
     int64_t reps; /* calls a sample */
     bool narrow;  /* the interval ended it, not the clock */
 };

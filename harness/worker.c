@@ -1,4 +1,4 @@
-/* worker.c - a child, two pipes: an index goes in, a row comes out. */
+/* worker.c - a child, two pipes: an index goes in, a row and its samples come out. */
 #define _GNU_SOURCE
 #include "worker.h"
 
@@ -19,7 +19,12 @@
 
 void worker_init(struct worker *w, struct device *d, const struct plan *plan,
                  const struct bench_settings *settings) {
-    *w = (struct worker){.device = d, .plan = plan, .settings = settings, .to = -1, .from = -1};
+    *w = (struct worker){.device = d,
+                         .plan = plan,
+                         .settings = settings,
+                         .to = -1,
+                         .from = -1,
+                         .not_for_child = {-1, -1}};
 }
 
 static const char READY = 'r'; /* a child's first byte: its device is open */
@@ -60,6 +65,19 @@ int worker_open(struct device *d) {
     return d->open(d);
 }
 
+static int send_samples(struct samples *s, int out) {
+    return transfer(write_some, out, &s->count, sizeof s->count) ||
+                   transfer(write_some, out, s->taken, s->count * sizeof *s->taken)
+               ? -1
+               : 0;
+}
+
+static int receive_samples(struct samples *s, int in) {
+    if (transfer(read, in, &s->count, sizeof s->count)) return -1;
+    s->taken = malloc((s->count + 1) * sizeof *s->taken);
+    return s->taken ? transfer(read, in, s->taken, s->count * sizeof *s->taken) : -1;
+}
+
 static void serve(struct worker *w, int in, int out) {
     struct device *d = w->device;
     char ready = READY;
@@ -69,14 +87,17 @@ static void serve(struct worker *w, int in, int out) {
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    if (w->not_for_child >= 0) close(w->not_for_child);
+    for (int file = 0; file < 2; file++)
+        if (w->not_for_child[file] >= 0) close(w->not_for_child[file]);
     if (worker_open(d) || transfer(write_some, out, &ready, sizeof ready)) _exit(EXIT_FAILURE);
     while (transfer(read, in, &i, sizeof i) == 0) {
         struct row r;
-        bench_trial(d, &w->plan->trial[i], w->settings, &r);
+        struct samples samples;
+        bench_trial(d, &w->plan->trial[i], w->settings, &r, &samples);
         const bool lost = d->alive && !d->alive(d);
         if (lost) close(in); /* before the row is out: the next trial must not be sent here */
-        if (transfer(write_some, out, &r, sizeof r)) break;
+        if (transfer(write_some, out, &r, sizeof r) || send_samples(&samples, out)) break;
+        samples_free(&samples);
         if (lost) _exit(EXIT_FAILURE);
     }
     _exit(EXIT_SUCCESS);
@@ -138,8 +159,9 @@ static void fail_row(struct worker *w, size_t i, const char *status, const char 
 }
 
 int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
-               struct row *r) {
+               struct row *r, struct samples *samples) {
     char end[ROW_TEXT];
+    *samples = (struct samples){0};
     if (w->pid == 0 && start(w)) return -1;
     bool lost = transfer(write_some, w->to, &i, sizeof i) != 0;
     if (lost) { /* it died after its last trial, which is not this one's fault */
@@ -157,7 +179,10 @@ int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_
             return 1;
         }
         if (ready > 0) {
-            if (transfer(read, w->from, r, sizeof *r) == 0) return 0;
+            if (transfer(read, w->from, r, sizeof *r) == 0 &&
+                receive_samples(samples, w->from) == 0)
+                return 0;
+            samples_free(samples);
             lost = true;
         } else if (os_now_s() >= deadline) {
             kill(w->pid, SIGKILL);

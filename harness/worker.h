@@ -12,7 +12,7 @@ struct worker {
     const struct bench_settings *settings;
     pid_t pid; /* 0: none running */
     int to, from;
-    int not_for_child; /* a file that the child closes, with its lock; -1: none */
+    int not_for_child[2]; /* files that the child closes, with their locks; -1: none */
 };
 
 /* Forgets nothing and starts nothing: the child is forked when the first trial needs it. */
@@ -21,9 +21,9 @@ void worker_init(struct worker *w, struct device *d, const struct plan *plan,
 
 /* Runs trial i. A child that dies gives a `failed` row with its signal, one that overstays a `timeout` row; the next
  * trial gets a new child. Returns 0, 1 when *stop became true meanwhile (r is then unset), -1 after one line on
- * stderr when no child can be had. */
+ * stderr when no child can be had. Of the samples `taken` and `count` are set; samples_free() in every case. */
 int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
-               struct row *r);
+               struct row *r, struct samples *samples);
 
 void worker_stop(struct worker *w);
 

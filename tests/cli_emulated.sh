@@ -64,6 +64,20 @@ pass_if "account einsum --run: status $status" [ "$status" -eq 0 ]
 pass_if "account einsum --run: verified" grep -q '1,024 outputs are those of the definition' out
 pass_if "account einsum --run: no time" grep -q 'times of an emulated device mean nothing' out
 
+# ---- several devices: each alone, then all at once ----
+several=(bench --device emu:sm_80,emu:sm_90 --op copy --dtype fp32 --impl best --shape 1008,4000 --time 0.01)
+run "$roofline" "${several[@]}" --out fleet
+pass_if "two devices: status $status" [ "$status" -le 1 ]
+for part in alone together; do
+    for name in 80 90; do
+        pass_if "two devices: $part/emu-sm-$name" [ "$(tail -n +2 fleet/$part/emu-sm-$name/bench.csv | cut -d, -f1 | sort -u)" = emulated-sm_$name ]
+    done
+done
+pass_if "two devices: one file of all rows" [ "$(tail -n +2 fleet/fleet.csv | wc -l)" -eq 8 ]
+pass_if "two devices: a table" grep -q '^emu-sm-90 .* emulated-sm_90 ' out
+pass_if "two devices: times mean nothing" grep -q 'times of an emulated device mean nothing' out
+refused "there is cpu and cuda:0 to cuda:" "$roofline" bench --device emu:sm_80,emu:none --out fleet
+
 # ---- the GPU's first look, rehearsed ----
 run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench pack
 pass_if "gpu_check: status $status: $(tail -n 3 out)" [ "$status" -eq 0 ]

@@ -1,5 +1,5 @@
-/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations, CSV records and
- * numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
+/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations, result files, CSV
+ * records and numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
  * that wrong sizes are found where they do harm.
  *
  * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
@@ -11,6 +11,7 @@
 #include "../harness/account/hf_config.h"
 #include "../harness/account/safetensors.h"
 #include "../harness/row.h"
+#include "../harness/samples_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,31 @@ static void fuzz_csv(char *text, size_t length) {
         if (field[i] < text || field[i] + strlen(field[i]) > text + length) abort();
 }
 
+static void fuzz_rows(char *text) {
+    struct rows rows;
+    bool torn;
+    if (rows_parse(text, strlen(text), "fuzz", &rows, &torn)) {
+        if (rows.row || rows.count) abort();
+        return;
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+
+        if (!row_same_key(&rows.row[i], &rows.row[i])) abort();
+    }
+    free(rows.row);
+}
+
+static void fuzz_samples(char *text) {
+    struct series_list list;
+    if (samples_parse(text, strlen(text), "fuzz", &list)) {
+        if (list.series || list.count) abort();
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++)
+        if (list.series[i].count == 0) abort();
+    samples_release(&list);
+}
+
 int fuzz_one(const uint8_t *data, size_t length) {
     if (length == 0 || length > 65536) return 0;
     char *text =
@@ -139,6 +165,12 @@ int fuzz_one(const uint8_t *data, size_t length) {
         break;
     case 'v':
         fuzz_csv(text, length - 1);
+        break;
+    case 'r':
+        fuzz_rows(text);
+        break;
+    case 'a':
+        fuzz_samples(text);
         break;
     default:
         fuzz_numbers(text);

@@ -109,7 +109,7 @@ static void resuming(struct device *d) {
         row_init(&done[i]);
         trial_key(&p.trial[2 * i + 1], d, &done[i]);
     }
-    const struct rows rows = {done, 2};
+    const struct rows rows = {.row = done, .count = 2};
     plan_drop_measured(&p, d, &rows);
     CHECK(p.count == 2 && p.trial[0].problem.s.n == 16 && p.trial[1].problem.s.n == 48,
           "what is left, in order");

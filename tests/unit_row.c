@@ -58,11 +58,11 @@ static void check_equal(const struct row *got, const struct row *wrote) {
 }
 
 static void write_rows(const char *path, const struct row *row, int count) {
-    struct row_file f;
+    struct append_file f;
     unlink(path);
     CHECK(row_file_open(&f, path) == 0, "%s", path);
     for (int i = 0; i < count; i++) CHECK(row_file_append(&f, &row[i]) == 0, "row %d", i);
-    row_file_close(&f);
+    append_file_close(&f);
 }
 
 /* ---- round trips ---- */
@@ -175,7 +175,7 @@ static void test_damaged(const char *path) {
     REFUSED(path, "hello\nworld\n", "names no columns");
     REFUSED(path, "\xef\n", "names no columns");
     REFUSED(path, "n,op,dtype,time_s\n7,co\0py,fp32,1\n8,copy,fp32,1\n", "damaged");
-    REFUSED(path, "n,op,dtype,time_s\n7,\"copy\"x,fp32,1\n", "fields");
+    REFUSED(path, "n,op,dtype,time_s\n7,\"copy\"x,fp32,1\n", "quotes do not match");
     CHECK(rows_read("/nonexistent/x.csv", &got, &torn) == -1, "a file that is not there");
     CHECK(rows_read("/", &got, &torn) == -1, "a directory");
 
@@ -208,7 +208,7 @@ static void test_every_cut(const char *path) {
     const size_t first = (size_t)(strchr(text + header, '\n') - text) + 1;
     for (size_t cut = 0; cut < size; cut++) {
         const size_t expected = (cut >= first) + 1u;
-        struct row_file file;
+        struct append_file file;
         struct rows got;
         bool torn;
         write_file(path, text, cut);
@@ -219,7 +219,7 @@ static void test_every_cut(const char *path) {
         free(got.row);
         CHECK(row_file_open(&file, path) == 0, "cut at %zu", cut);
         CHECK(row_file_append(&file, &wrote[1]) == 0, "cut at %zu", cut);
-        row_file_close(&file);
+        append_file_close(&file);
         CHECK(rows_read(path, &got, &torn) == 0 && !torn, "cut at %zu", cut);
         if (CHECK(got.count == expected, "cut at %zu: %zu rows", cut, got.count))
             check_equal(&got.row[expected - 1], &wrote[1]);
@@ -230,13 +230,13 @@ static void test_every_cut(const char *path) {
 /* ---- writers ---- */
 
 static void test_refused_to_write(const char *path) {
-    struct row_file f, second;
+    struct append_file f, second;
     unlink(path);
     CHECK(row_file_open(&f, path) == 0, "%s", path);
     CHECK(row_file_open(&second, path) == -1, "a second writer");
-    row_file_close(&f);
+    append_file_close(&f);
     CHECK(row_file_open(&f, path) == 0, "after the first has closed");
-    row_file_close(&f);
+    append_file_close(&f);
 
     static const char others[] = "op,n,dtype,time_s\ncopy,7,fp32,1\n";
     write_file(path, others, sizeof others - 1);
@@ -254,7 +254,7 @@ static void test_refused_to_write(const char *path) {
 static void test_full_disk(const char *path) {
     const struct row r = sample_row(5);
     struct rlimit kept, limit;
-    struct row_file f;
+    struct append_file f;
     struct rows got;
     bool torn;
     write_rows(path, &r, 1);
@@ -271,7 +271,7 @@ static void test_full_disk(const char *path) {
     }
     setrlimit(RLIMIT_FSIZE, &kept);
     CHECK(row_file_append(&f, &r) == 0, "there is room again");
-    row_file_close(&f);
+    append_file_close(&f);
     CHECK(rows_read(path, &got, &torn) == 0 && got.count == 2 && !torn, "%zu rows", got.count);
     free(got.row);
 }

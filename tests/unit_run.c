@@ -119,7 +119,7 @@ int main(void) {
     free(plan.trial);
     free(path);
 
-    const char *const files[] = {"rows.csv", "run.json", "run.2.json"};
+    const char *const files[] = {"rows.csv", "samples.csv", "run.json", "run.2.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         path = path_join(folder, files[i]);
         unlink(path);

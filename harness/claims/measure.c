@@ -28,7 +28,7 @@ void evidence_begin(struct evidence *e, const struct device *d, int threads) {
 void evidence_end(struct evidence *e) {
     free(e->rows.row);
     free(e->roofs.ceiling);
-    e->rows = (struct rows){NULL, 0};
+    e->rows = (struct rows){0};
     e->roofs = (struct ceilings){NULL, 0};
     e->capacity = 0;
 }

@@ -1,7 +1,7 @@
 /* findings.h - what a run says, in sentences. Each is worked out from rows; what can't be is not said. */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
-#include "csv.h"
+#include "../csv_table.h"
 
 #include "../chart.h"
 

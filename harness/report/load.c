@@ -17,10 +17,10 @@ static void read_folder(struct report_folder *x, const char *dir) {
     } file[] = {{"claims.csv", &x->claims},
                 {"probes.csv", &x->probes},
                 {"train.csv", &x->train},
-                {"ledger.csv", &x->ledger},
+                {"memory.csv", &x->memory},
                 {"loss.csv", &x->loss}};
     x->dir = dir;
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) csv_read(dir, file[i].name, file[i].to);
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) csv_table_read(dir, file[i].name, file[i].to);
     infos_read(dir, &x->infos);
 }
 
@@ -101,7 +101,7 @@ void report_free(struct report *r) {
     for (size_t i = 0; r->charts && i <= r->runs.count; i++) free(r->charts[i].chart);
     for (size_t i = 0; i < r->folders; i++) {
         csv_free(&r->folder[i].claims), csv_free(&r->folder[i].probes);
-        csv_free(&r->folder[i].train), csv_free(&r->folder[i].ledger);
+        csv_free(&r->folder[i].train), csv_free(&r->folder[i].memory);
         csv_free(&r->folder[i].loss), infos_free(&r->folder[i].infos);
     }
     free(r->charts);

@@ -1,7 +1,7 @@
 /* report.h - a page about runs: what is read, what is drawn, and its sections. */
 #ifndef REPORT_H
 #define REPORT_H
-#include "csv.h"
+#include "../csv_table.h"
 #include "info.h"
 
 #include "../chart.h"
@@ -10,7 +10,7 @@
 struct report_folder {
     const char *dir;
     struct infos infos;
-    struct csv claims, probes, train, ledger, loss;
+    struct csv claims, probes, train, memory, loss;
 };
 
 struct report_chart {

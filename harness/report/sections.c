@@ -45,7 +45,7 @@ static int overlay_key(const struct section *s, size_t charts, const char *name)
     if (strncmp(name, "overlay_", 8) != 0) return 0;
     snprintf(dir, sizeof dir, "%s/data", s->report->charts[charts].dir);
     snprintf(file, sizeof file, "%s_marks.csv", name);
-    if (csv_read(dir, file, &marks)) return -1;
+    if (csv_table_read(dir, file, &marks)) return -1;
     fputs(" <span class=\"key\">", s->f);
     for (size_t i = 0; i < marks.records; i++) {
         fprintf(s->f, "%s<b>%s</b> ", i ? " \xc2\xb7 " : "", csv_get(&marks, i, "number"));
@@ -268,7 +268,7 @@ static int points_table(const struct section *s, const char *dtype) {
     char dir[4160], name[96], caption[160];
     snprintf(dir, sizeof dir, "%s/data", s->report->charts[s->run].dir);
     snprintf(name, sizeof name, "roofline_%s_points.csv", dtype);
-    if (csv_read(dir, name, &points)) return -1;
+    if (csv_table_read(dir, name, &points)) return -1;
     snprintf(caption, sizeof caption, "Operations in %s, the fastest implementation of each",
              dtype);
     if (points.records) {
@@ -302,7 +302,7 @@ static int formats_table(const struct section *s) {
     struct csv key;
     char dir[4160];
     snprintf(dir, sizeof dir, "%s/data", s->report->charts[s->run].dir);
-    if (csv_read(dir, "roofline_all_key.csv", &key)) return -1;
+    if (csv_table_read(dir, "roofline_all_key.csv", &key)) return -1;
     if (key.records) {
         html_table(s->f, "sortable",
                    "Ceiling and best operation in GFLOP/s, kink at the DRAM bandwidth in FLOP/byte",

@@ -342,10 +342,10 @@ void section_training(const struct section *s) {
 
 void section_memory(const struct section *s) {
     const struct report_folder *x = folder_of(s);
-    if (!x->ledger.records) return;
+    if (!x->memory.records) return;
     section_begin(s, "memory", "Memory");
     fputs("<p>Who holds which bytes of the device's memory.</p>\n", s->f);
-    csv_table(s, &x->ledger, "Ledger (ledger.csv)");
+    csv_table(s, &x->memory, "Memory (memory.csv)");
     section_end(s);
 }
 
