@@ -108,6 +108,18 @@ const char *number_text(double x, int digits, char text[48]) {
     return text;
 }
 
+void html_name(FILE *f, const char *name) {
+    char part[256];
+    while (*name) {
+        size_t length = strcspn(name, "._");
+        length += name[length] != '\0';
+        snprintf(part, sizeof part, "%.*s", (int)length, name);
+        html_text(f, part);
+        name += length;
+        if (*name) fputs("<wbr>", f);
+    }
+}
+
 void html_number(FILE *f, double x, int digits) {
     char text[48];
     fprintf(f, "<td class=\"n\">%s</td>", number_text(x, digits, text));
@@ -115,7 +127,8 @@ void html_number(FILE *f, double x, int digits) {
 
 void html_table(FILE *f, const char *class, const char *caption, const char *const *header,
                 int columns) {
-    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", f);
+    fprintf(f, "<div class=\"scroll%s\" role=\"region\" tabindex=\"0\" aria-label=\"",
+            strstr(class, "filter") ? " tall" : "");
     html_text(f, caption);
     fprintf(f, "\"><table%s%s%s><caption><span>", *class ? " class=\"" : "", class,
             *class ? "\"" : "");

@@ -7,6 +7,9 @@
 void html_text(FILE *f, const char *text);
 void html_textf(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A name that may be broken behind its points and underscores. */
+void html_name(FILE *f, const char *name);
+
 /* <td>text</td>, escaped; empty text is an empty cell. */
 void html_cell(FILE *f, const char *text);
 void html_cellf(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -133,7 +133,7 @@ static void run_header(const struct section *s, const char *first) {
 static void begin_side_by_side(const struct section *s, const char *caption) {
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", s->f);
     html_text(s->f, caption);
-    fputs("\"><table><caption><span>", s->f);
+    fputs("\"><table class=\"side\"><caption><span>", s->f);
     html_text(s->f, caption);
     fputs("</span></caption>", s->f);
 }
@@ -147,7 +147,7 @@ static void text_line(const struct section *s, const char *what, const char *key
     fprintf(s->f, "<tr><th scope=\"row\">%s</th>", what);
     for (size_t i = 0; i < r->runs.count; i++) {
         fputs("<td class=\"n wrap\">", s->f);
-        html_text(s->f, infos_get(&folder_of(r, i)->infos, key));
+        html_name(s->f, infos_get(&folder_of(r, i)->infos, key));
         fputs("</td>", s->f);
     }
     fputs("</tr>\n", s->f);
@@ -239,10 +239,8 @@ static void differences(const struct section *s) {
                    (!folder_of(r, i)->infos.count || strcmp(infos_get(&folder_of(r, i)->infos, key),
                                                             first->info[0].pair[k].value) == 0);
         if (same || strcmp(key, "started") == 0) continue;
-        char label[64];
-        snprintf(label, sizeof label, "%s", key);
         fputs("<tr><th scope=\"row\">", s->f);
-        html_text(s->f, label);
+        html_name(s->f, key);
         fputs("</th>", s->f);
         for (size_t i = 0; i < r->runs.count; i++) {
             const char *value = infos_get(&folder_of(r, i)->infos, key);

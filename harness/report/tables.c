@@ -384,7 +384,7 @@ void section_environment(const struct section *s) {
     html_table(s->f, "keys", "What the numbers depend on (run.json)", header, COUNT(header));
     for (size_t i = 0; i < x->info[0].count; i++) {
         fputs("<tr><th scope=\"row\">", s->f);
-        html_text(s->f, x->info[0].pair[i].key);
+        html_name(s->f, x->info[0].pair[i].key);
         fputs("</th><td class=\"wrap\">", s->f);
         print_value(s->f, &x->info[0].pair[i]);
         fputs("</td></tr>\n", s->f);

@@ -2,7 +2,7 @@
 #include "../catalogue.h"
 
 extern const struct impl casts_cuda[], elementwise_cuda[], fma_cuda[], matvec_cuda[], moves_cuda[],
-    reduce_cuda[], rows_cuda[], transpose_cuda[];
+    optimizers_cuda[], reduce_cuda[], rows_cuda[], transpose_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
     matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_tf32_cuda[];
 
@@ -12,6 +12,7 @@ const struct impl *const cuda_kernels[] = {
     fma_cuda,
     matvec_cuda,
     moves_cuda,
+    optimizers_cuda,
     reduce_cuda,
     rows_cuda,
     transpose_cuda,
