@@ -5,9 +5,11 @@
  * (90). */
 #include "../../kernels/cuda/launch.cuh"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmath>
 #include <vector>
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -91,6 +93,33 @@ __global__ void mma_f64_kernel(const double *A, const double *B, double *C) { /*
     C[g * 8 + 2 * t + 1] = d[1];
 }
 
+/* The tall ones of sm_90, C[16,8]: a and b as above, an element a register. */
+struct f64_k8 {
+    static constexpr int K = 8;
+    static DEV void run(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
+        double top[2] = {d[0], d[1]}, bottom[2] = {d[2], d[3]};
+        gpu::mma_m16n8k8_f64(top, bottom, a, b);
+        for (int j = 0; j < 4; j++) d[j] = j < 2 ? top[j] : bottom[j - 2];
+    }
+};
+struct f64_k16 {
+    static constexpr int K = 16;
+    static DEV void run(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
+        gpu::mma_m16n8k16_f64(d, a, b);
+    }
+};
+template <class OP>
+__global__ void mma_tall_f64_kernel(const double *A, const double *B, double *C) {
+    constexpr int K = OP::K;
+    const int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    double a[K / 2], b[K / 4], d[4];
+    for (int j = 0; j < K / 2; j++) a[j] = A[(g + 8 * (j % 2)) * K + t + 4 * (j / 2)];
+    for (int j = 0; j < K / 4; j++) b[j] = B[g * K + t + 4 * j];
+    for (int j = 0; j < 4; j++) d[j] = C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2];
+    OP::run(d, a, b);
+    for (int j = 0; j < 4; j++) C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2] = d[j];
+}
+
 /* ---- ldmatrix: 32 rows of eight 16-bit elements, out[lane][register][half] ---- */
 
 template <bool TRANS> __global__ void ldmatrix_kernel(const uint16_t *in, uint32_t *out) {
@@ -130,6 +159,23 @@ __global__ void bar_sync_kernel(int *out) {
     if (warp == 0) s[lane] = 3 * lane;
     if (warp < 2) gpu::bar_sync(1, 64); /* what warp 0 wrote */
     if (warp == 1) out[lane] = s[31 - lane];
+}
+
+/* ---- 32-byte accesses: each thread's words in the opposite order ---- */
+
+template <class WORD, bool STREAMING> __global__ void access32_kernel(const WORD *in, WORD *out) {
+    constexpr int N = 32 / static_cast<int>(sizeof(WORD));
+    if (!gpu::has_access32()) return;
+    WORD r[N], turned[N];
+    gpu::load32<STREAMING>(r, in + threadIdx.x * N);
+    for (int i = 0; i < N; i++) turned[N - 1 - i] = r[i];
+    gpu::store32<STREAMING>(out + threadIdx.x * N, turned);
+}
+
+/* ---- sqrt.approx ---- */
+
+__global__ void sqrt_approx_kernel(const float *in, float *out) {
+    out[threadIdx.x] = gpu::sqrt_approx(in[threadIdx.x]);
 }
 
 /* ---- clocks ---- */
@@ -334,6 +380,15 @@ static void test_mma_f64() {
     report("mma_m8n8k4_f64", c.read() == C);
 }
 
+template <class OP> static void test_mma_tall_f64(const char *name) {
+    const auto A = small_integers<double>(16 * OP::K), B = small_integers<double>(8 * OP::K);
+    auto C = small_integers<double>(16 * 8);
+    const buffer<double> a(A), b(B), c(C);
+    must(gpu_launch(threads(32), mma_tall_f64_kernel<OP>, a.p, b.p, c.p), name);
+    multiply(A, B, C, 16, 8, OP::K);
+    report(name, c.read() == C);
+}
+
 template <bool TRANS> static void test_ldmatrix(const char *name) {
     std::vector<uint16_t> in;
     for (int i = 0; i < 256; i++) in.push_back(static_cast<uint16_t>(1000 + i));
@@ -371,6 +426,34 @@ static void test_bar_sync() {
     std::vector<int> want;
     for (int i = 0; i < 32; i++) want.push_back(3 * (31 - i));
     report("bar_sync", out.read() == want);
+}
+
+template <class WORD, bool STREAMING> static void test_access32(const char *name) {
+    constexpr size_t N = 32 / sizeof(WORD);
+    std::vector<WORD> in, want(32 * N);
+    for (size_t i = 0; i < 32 * N; i++)
+        in.push_back(static_cast<WORD>(0x0123456789abcdefull * (2 * i + 1)));
+    for (size_t i = 0; i < 32 * N; i++) want[i / N * N + N - 1 - i % N] = in[i];
+    const buffer<WORD> from(in), to(std::vector<WORD>(32 * N, 0));
+    must(gpu_launch(threads(32), access32_kernel<WORD, STREAMING>, from.p, to.p), name);
+    report(name, to.read() == want);
+}
+
+static void
+test_sqrt_approx() { /* all exponents, and some fractions; twice the bound for the host's own rounding */
+    std::vector<float> in;
+    for (int i = 0; i < 252; i++)
+        in.push_back(ldexpf(1 + static_cast<float>(i * 37 % 256) / 256, i - 126));
+    in.insert(in.end(), {0.0f, 1.0f, INFINITY, -1.0f});
+    const buffer<float> from(in), to(std::vector<float>(in.size(), -1.0f));
+    must(gpu_launch(threads(256), sqrt_approx_kernel, from.p, to.p), "sqrt_approx");
+    const auto got = to.read();
+    bool ok = got[252] == 0 && got[254] == INFINITY && std::isnan(got[255]);
+    for (size_t i = 0; i < 254; i++) {
+        const double want = sqrt(static_cast<double>(in[i]));
+        ok = ok && std::fabs(got[i] - want) <= 0x1p-22 * want;
+    }
+    report("sqrt_approx", ok);
 }
 
 static void test_clocks() {
@@ -474,6 +557,7 @@ int main(int argc, char **argv) {
     test_cp_async();
     test_bar_sync();
     test_clocks();
+    test_sqrt_approx();
     if (cc >= 89) {
         test_mma<e4m3_k32>("mma_m16n8k32_e4m3");
         test_mma<e5m2_k32>("mma_m16n8k32_e5m2");
@@ -481,9 +565,12 @@ int main(int argc, char **argv) {
         puts("fp8 mma                  skip: sm_89");
     }
     if (cc >= 90) {
+        test_mma_tall_f64<f64_k8>("mma_m16n8k8_f64");
+        test_mma_tall_f64<f64_k16>("mma_m16n8k16_f64");
         test_mbarrier();
         test_tma(cc);
     } else {
+        puts("tall fp64 mma            skip: sm_90");
         puts("mbarrier, TMA, clusters  skip: sm_90");
     }
     if (cc == 90) {
@@ -492,6 +579,14 @@ int main(int argc, char **argv) {
         test_setmaxnreg();
     } else {
         puts("wgmma, setmaxnreg        skip: sm_90a");
+    }
+    if (cc >= 100) {
+        test_access32<uint32_t, false>("load32, store32 of words");
+        test_access32<uint32_t, true>("the same, streaming");
+        test_access32<uint64_t, false>("load32, store32 of longs");
+        test_access32<uint64_t, true>("the same, streaming");
+    } else {
+        puts("load32, store32          skip: sm_100");
     }
     printf("%d failed\n", failures);
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;

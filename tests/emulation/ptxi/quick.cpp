@@ -2,6 +2,8 @@
  * the same bits. A register holds its last value extended to 64 bits as that value's type says. */
 #include "ptx.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <map>
 
 namespace ptxi {
@@ -167,11 +169,19 @@ static quick_instruction quick_of(maker &to, const instruction &i) {
     return q;
 }
 
+/* ROOFLINE_EMULATE_SLOW=1: branches alone, which have no other form, are quick; for tests of the others. */
+static bool only_slow() {
+    const char *given = getenv("ROOFLINE_EMULATE_SLOW");
+    return given && strcmp(given, "1") == 0;
+}
+
 void make_quick(kernel &k) {
     k.initial.assign(static_cast<size_t>(k.registers), UNWRITTEN);
     maker to = {k, {}};
+    const bool slow = only_slow();
     for (auto &i : k.code) {
         quick_instruction q = quick_of(to, i);
+        if (slow && q.code != quick::bra) q = quick_instruction();
         q.guard = i.guard;
         q.guard_not = i.guard_not;
         k.quick.push_back(q);
