@@ -113,6 +113,19 @@ common=(--effort "$effort" --out "$out" "${on[@]}")
 echo "run_all: results go to $out" >&2
 step peaks "${common[@]}"
 step bench "${common[@]}"
+# Whole training steps: plain, in micro-batches, with checkpointing, and a network that learns this project's own texts.
+# A GPU's own sizes take seconds as well. Rows of a resumed run are written anew.
+size=(--dim 512 --layers 8 --batch 1024 --steps 16) text_steps=150
+[ "$effort" != smoke ] || size=(--dim 256 --layers 4 --batch 512 --steps 8) text_steps=60
+case $("$program" devices --slug "${on[@]}") in nvidia-*) size=(--steps 16) text_steps=300 ;; esac
+train=(train --out "$out" "${on[@]}" --quiet)
+for kind in '' '--micro-batches 4' '--checkpoint sqrt'; do
+    # shellcheck disable=SC2086  # an option and its value
+    step "${train[@]}" "${size[@]}" $kind >/dev/null
+done
+"$program" tokens "$here/README.md" "$here/DECISIONS.md" "$here/CONTRIBUTING.md" -o "$out/text.bin" >/dev/null || exit 2
+step "${train[@]}" --data "$out/text.bin" --steps $text_steps >/dev/null
+rm -f "$out/text.bin"
 # Two minutes: not in a smoke run. A claims.csv is written whole or not at all.
 if [ "$effort" != smoke ] && { [ $resume = 0 ] || [ ! -s "$out/claims.csv" ]; }; then
     step claims --out "$out" "${on[@]}"

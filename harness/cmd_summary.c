@@ -1,6 +1,7 @@
 /* cmd_summary.c - a run's findings: the roof, what each operation reaches of it, ours beside the vendors', what is odd. */
 #define _GNU_SOURCE
 #include "commands.h"
+#include "csv_table.h"
 #include "ceilings.h"
 #include "device.h"
 #include "options.h"
@@ -265,6 +266,45 @@ static size_t print_odd(const struct rows *rows) {
     return bad;
 }
 
+/* ---- training ---- */
+
+static double real(const struct csv *c, size_t i, const char *column) {
+    const char *text = csv_get(c, i, column);
+    return *text ? strtod(text, NULL) : NAN;
+}
+
+/* train.csv has a record a phase, the step last. */
+static int print_training(const char *dir, const char *device) {
+    struct csv c;
+    bool headed = false;
+    if (csv_table_read(dir, "train.csv", &c)) return -1;
+    for (size_t i = 0; i < c.records; i++) {
+        char time[32];
+        if (strcmp(csv_get(&c, i, "device"), device) != 0) continue;
+        if (!headed)
+            printf("\n%-44s %11s %11s %11s %11s %8s %7s %10s\n", "Training", "forward", "backward",
+                   "optimizer", "step", "of roof", "MFU", "rows/s");
+        headed = true;
+        const char *phase = csv_get(&c, i, "phase");
+        if (strcmp(phase, "forward") == 0) printf("%-44s", csv_get(&c, i, "model"));
+        format_time(real(&c, i, "time_s"), time, sizeof time);
+        printf(" %11s", time);
+        if (strcmp(phase, "step") != 0) continue;
+        const double roof = real(&c, i, "roof_fraction"), mfu = real(&c, i, "mfu_6nd");
+        if (isfinite(roof))
+            printf(" %6.0f %%", 100 * roof);
+        else
+            printf(" %8s", "");
+        if (isfinite(mfu))
+            printf(" %5.0f %%", 100 * mfu);
+        else
+            printf(" %7s", "");
+        printf(" %10.4g\n", real(&c, i, "rows_s"));
+    }
+    csv_free(&c);
+    return 0;
+}
+
 /* A file of the run; an empty result where there is none. */
 static int read_part(const char *dir, const char *name, struct rows *out) {
     bool torn;
@@ -313,6 +353,7 @@ int cmd_summary(int argc, char **argv) {
         print_vendors(&bench);
         if (print_odd(&bench)) status = STATUS_NO;
     }
+    if (print_training(dir, device)) status = STATUS_ERROR;
 done:
     free(ceilings.ceiling);
     free(peaks.row);

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "report.h"
 
+#include "../../kernels/model/model.h"
+
 #include "../table.h"
 #include "html.h"
 
@@ -331,22 +333,69 @@ static void loss_part(const struct section *s, const struct csv *c) {
     free(curve.y);
 }
 
-void section_training(const struct section *s) {
-    const struct report_folder *x = folder_of(s);
-    if (!x->train.records && !x->loss.records) return;
-    section_begin(s, "training", "Training");
-    if (x->loss.records) loss_part(s, &x->loss);
-    if (x->train.records) csv_table(s, &x->train, "Training steps (train.csv)");
-    section_end(s);
+/* A record a phase; what all phases of a model share stands in its name. */
+static void phase_table(const struct section *s, const struct csv *c) {
+    static const char *const header[] = {"Model",    "Phase",     "#FLOPs",    "#Bytes",
+                                         "#FLOP/B",  "#Roof, ms", "#Time, ms", "#Of roof, %",
+                                         "#GFLOP/s", "#MFU, %"};
+    static const struct {
+        const char *column;
+        double scale;
+    } number[] = {{"flops", 1},    {"bytes", 1},           {"ai", 1},      {"roof_time_s", 1e3},
+                  {"time_s", 1e3}, {"roof_fraction", 100}, {"gflop_s", 1}, {"mfu_6nd", 100}};
+    html_table(s->f, "sortable filter", "Phases of a training step (train.csv)", header,
+               COUNT(header));
+    for (size_t i = 0; i < c->records && i < MOST_RECORDS; i++) {
+        fputs("<tr><th scope=\"row\">", s->f);
+        html_text(s->f, csv_get(c, i, "model"));
+        fputs("</th>", s->f);
+        html_cell(s->f, csv_get(c, i, "phase"));
+        for (size_t k = 0; k < COUNT(number); k++) {
+            const char *text = csv_get(c, i, number[k].column);
+            html_number(s->f, *text ? number[k].scale * strtod(text, NULL) : NAN, 4);
+        }
+        fputs("</tr>\n", s->f);
+    }
+    html_table_end(s->f);
 }
 
-void section_memory(const struct section *s) {
+int section_training(const struct section *s) {
     const struct report_folder *x = folder_of(s);
-    if (!x->memory.records) return;
-    section_begin(s, "memory", "Memory");
-    fputs("<p>Who holds which bytes of the device's memory.</p>\n", s->f);
-    csv_table(s, &x->memory, "Memory (memory.csv)");
+    if (!x->train.records && !x->loss.records) return 0;
+    section_begin(s, "training", "Training");
+    fputs("<p>Whole steps of a network of linear layers: forward, backward and the optimizer's "
+          "update, each "
+          "beside the least time that the measured ceilings allow for its operations. MFU counts 6 "
+          "FLOPs a "
+          "parameter and row.</p>\n",
+          s->f);
+    if (section_chart(s, s->run, "train_steps")) return -1;
+    for (int p = 0; p < PRECISIONS; p++) {
+        char name[64];
+        snprintf(name, sizeof name, "train_roofline_%s", precision_names[p]);
+        if (section_chart(s, s->run, name)) return -1;
+    }
+    if (section_has_chart(s, s->run, "train_loss")) {
+        if (section_chart(s, s->run, "train_loss")) return -1;
+    } else if (x->loss.records) {
+        loss_part(s, &x->loss);
+    }
+    if (csv_column(&x->train, "phase") >= 0) phase_table(s, &x->train);
     section_end(s);
+    return 0;
+}
+
+int section_memory(const struct section *s) {
+    const struct report_folder *x = folder_of(s);
+    if (!x->memory.records) return 0;
+    section_begin(s, "memory", "Memory");
+    fputs("<p>Who holds which bytes while training: what the formulas say, above what was "
+          "allocated.</p>\n",
+          s->f);
+    if (section_chart(s, s->run, "train_memory")) return -1;
+    csv_table(s, &x->memory, "Memory by kind (memory.csv)");
+    section_end(s);
+    return 0;
 }
 
 /* ---- environment ---- */

@@ -4,7 +4,7 @@
 #include "../optimizers.h"
 #include "../table_rows.h"
 
-#define NO_FP8
+#define TRAINED_ONLY
 #define BODY "optimizers.inc"
 #include "../each_dtype.inc"
 
