@@ -24,7 +24,8 @@ chmod +x "a place/roofline"
 export ROOFLINE="$PWD/a place/roofline" LOG="$PWD/log"
 all=$SOURCE/run_all.sh
 
-logged() { printf '%s\n' "$@" | cmp -s - log || { sed 's/^/    ran: /' log >&2; false; }; }
+# logged STEP...: what was run, training's steps apart.
+logged() { printf '%s\n' "$@" | cmp -s - <(grep -v -e ^train -e ^tokens -e '^devices --slug' log) || { sed 's/^/    ran: /' log >&2; false; }; }
 
 # ---- options ----
 run "$all" --help
@@ -44,6 +45,9 @@ run "$all" --smoke --out "my run" --threads 1,all
 pass_if "status $status" [ "$status" -eq 0 ]
 pass_if "steps" logged 'peaks --effort smoke --out my run --threads 1,all' \
     'bench --effort smoke --out my run --threads 1,all' 'plot my run' 'summary my run'
+pass_if "training: plain, in parts, with checkpointing, on text" \
+    [ "$(grep -cE '^train --out my run .*(--steps 8|--micro-batches 4|--checkpoint sqrt|--data my run/text.bin --steps 60)$' log)" -eq 4 ]
+pass_if "training comes before the charts" [ "$(grep -n '^train' log | tail -1 | cut -d: -f1)" -lt "$(grep -n '^plot' log | cut -d: -f1)" ]
 pass_if "findings are on stdout" grep -qx findings out
 pass_if "so are the pictures" grep -qx 'my run/charts/roofline.png' out
 
