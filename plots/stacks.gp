@@ -12,7 +12,7 @@ unset ytics
 set xlabel axis_text
 set datafile missing NaN
 array hue[6] = [blue, vermilion, green, orange, sky, purple]
-set key at screen compact ? 0.02 : 0.27, screen 1 - (head - 8.0) / canvas_y left top Left reverse horizontal maxrows 1 font ',12' width 1
+set key at screen compact ? 0.02 : 0.27, screen 1 - (head - 8.0) / canvas_y left top Left reverse horizontal maxcols 6 font ',12' width compact ? -1 : 1
 of(p, name) = column("part") == p ? column(name) : NaN
 only(p, which) = column("part") == p && column("which") == which
 plot for [p = 0:parts - 1] stacks_data using (only(p, 0) ? column("from") : NaN):(column("position")):(column("from")):(column("to")):(column("position") - 0.4):(column("position") + 0.4) \

@@ -333,7 +333,8 @@ static void loss_part(const struct section *s, const struct csv *c) {
     free(curve.y);
 }
 
-/* A record a phase; what all phases of a model share stands in its name. */
+/* A record a phase; what all phases of a model share stands in its name. Numbers are those of the roofline of its
+ * precision. */
 static void phase_table(const struct section *s, const struct csv *c) {
     static const char *const header[] = {"Model",    "Phase",     "#FLOPs",    "#Bytes",
                                          "#FLOP/B",  "#Roof, ms", "#Time, ms", "#Of roof, %",
@@ -346,7 +347,12 @@ static void phase_table(const struct section *s, const struct csv *c) {
     html_table(s->f, "sortable filter", "Phases of a training step (train.csv)", header,
                COUNT(header));
     for (size_t i = 0; i < c->records && i < MOST_RECORDS; i++) {
-        fputs("<tr><th scope=\"row\">", s->f);
+        const char *precision = csv_get(c, i, "precision");
+        int no = 1;
+        for (size_t k = 0; k < i; k++) no += strcmp(csv_get(c, k, "precision"), precision) == 0;
+        fputs("<tr>", s->f);
+        html_number(s->f, no, 4);
+        fputs("<th scope=\"row\">", s->f);
         html_text(s->f, csv_get(c, i, "model"));
         fputs("</th>", s->f);
         html_cell(s->f, csv_get(c, i, "phase"));
@@ -369,6 +375,7 @@ int section_training(const struct section *s) {
           "FLOPs a "
           "parameter and row.</p>\n",
           s->f);
+    fputs("<div class=\"pair\">\n", s->f);
     if (section_chart(s, s->run, "train_steps")) return -1;
     for (int p = 0; p < PRECISIONS; p++) {
         char name[64];
@@ -380,6 +387,7 @@ int section_training(const struct section *s) {
     } else if (x->loss.records) {
         loss_part(s, &x->loss);
     }
+    fputs("</div>\n", s->f);
     if (csv_column(&x->train, "phase") >= 0) phase_table(s, &x->train);
     section_end(s);
     return 0;
