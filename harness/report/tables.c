@@ -56,8 +56,10 @@ static void print_row(FILE *f, const struct row *r, const struct shown *c) {
     fputs("</th>", f);
     html_cell(f, r->impl);
     html_cell(f, r->dtype);
-    format_shape(r, text, sizeof text);
-    html_cell(f, text);
+    chart_shape_text(r, text, sizeof text);
+    fprintf(f, "<td data-v=\"%s\">", number_text(r->footprint_bytes, 15, number));
+    html_text(f, text);
+    fputs("</td>", f);
     fputs(*r->reason ? "<td class=\"wrap\" data-v=\"" : "<td data-v=\"", f);
     html_text(f, r->status);
     fprintf(f, "\"><span class=\"status%s\">", is_ok(r) ? " ok" : refused ? "" : " bad");
@@ -151,6 +153,16 @@ static bool ends_in(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* A number out of a file: as it stands there when it is short, else rounded. */
+static void measured_cell(FILE *f, const char *text) {
+    fputs("<td class=\"n\">", f);
+    if (strlen(text) > 8 && is_number(text))
+        html_textf(f, "%.5g", strtod(text, NULL));
+    else
+        html_text(f, text);
+    fputs("</td>", f);
+}
+
 /* Every column that is not empty; bytes as people write them. */
 static void csv_table(const struct section *s, const struct csv *c, const char *caption) {
     const char *header[CSV_MAX_COLUMNS];
@@ -184,7 +196,7 @@ static void csv_table(const struct section *s, const struct csv *c, const char *
                 fprintf(s->f, "<td class=\"n\" data-v=\"%s\">%s</td>", number_text(x, 16, exact),
                         words);
             } else if (number[k]) {
-                html_number(s->f, *text ? strtod(text, NULL) : NAN, 5);
+                measured_cell(s->f, text);
             } else {
                 fputs("<td class=\"wrap\">", s->f);
                 html_text(s->f, text);
@@ -223,8 +235,8 @@ void section_claims(const struct section *s) {
         fprintf(s->f, "</td><td><span class=\"status%s\">", verdict_class(verdict));
         html_text(s->f, verdict);
         fputs("</span></td>", s->f);
-        html_number(s->f, *predicted ? strtod(predicted, NULL) : NAN, 4);
-        html_number(s->f, *measured ? strtod(measured, NULL) : NAN, 4);
+        measured_cell(s->f, predicted);
+        measured_cell(s->f, measured);
         fputs("<td class=\"wrap\">", s->f);
         html_text(s->f, csv_get(c, i, "holds_if"));
         fputs("</td><td class=\"wrap\">", s->f);
@@ -319,13 +331,11 @@ static void loss_part(const struct section *s, const struct csv *c) {
     const char *x = csv_column(c, "step") >= 0 ? "step" : c->header[0];
     const char *y = csv_column(c, "loss") >= 0 ? "loss" : c->header[c->columns > 1];
     struct curve curve;
-    char first[48], last[48], least[48];
     if (curve_of(c, x, y, &curve) == 0 && curve.count > 1) {
         fputs("<p>", s->f);
-        html_textf(s->f, "%s is %s at first, %s at last, and %s at its least, over %zu records.", y,
-                   number_text(curve.y[0], 4, first),
-                   number_text(curve.y[curve.count - 1], 4, last),
-                   number_text(curve.y_min, 4, least), curve.count);
+        html_textf(s->f,
+                   "%s is %.4g at first, %.4g at last and %.4g at its least, over %zu records.", y,
+                   curve.y[0], curve.y[curve.count - 1], curve.y_min, curve.count);
         fputs("</p>\n", s->f);
         loss_chart(s, &curve, x, y);
     }
@@ -474,13 +484,16 @@ void section_reproduce(const struct section *s) {
         html_textf(s->f, "git checkout %.*s", (int)(dirty ? dirty - commit : 64), commit);
         fputs(dirty ? "   # files differed from this commit\n" : "\n", s->f);
     }
-    fputs("scripts/setup.sh &amp;&amp; scripts/build.sh release   # ", s->f);
-    html_textf(s->f, "here: %s, %s\n",
+    fputs("scripts/setup.sh &amp;&amp; scripts/build.sh release   # it was: ", s->f);
+    html_textf(s->f, "%s, %s",
                *infos_get(x, "program.compiler") ? infos_get(x, "program.compiler")
                                                  : "compiler unknown",
                infos_get(x, "program.flags"));
-    for (size_t i = 0; i < x->count; i++)
-        if (*x->info[i].command) html_textf(s->f, "%s\n", x->info[i].command);
+    fputc('\n', s->f);
+    for (size_t i = 0; i < x->count; i++) {
+        html_text(s->f, x->info[i].command);
+        if (*x->info[i].command) fputc('\n', s->f);
+    }
     html_textf(s->f, "roofline report %s", folder_of(s)->dir);
     fputs("</code></pre>\n", s->f);
     section_end(s);
