@@ -148,7 +148,7 @@ static int draw_stacks(struct chart_out *out, const struct chart_run *run, const
     chart_set_number(&v, "parts", s->parts);
     chart_set_number(&v, "models", t->models);
     chart_set_number(&v, "most", most > 0 ? most : 1);
-    chart_set_number(&v, "canvas_y", chart_height(out, 210 + 96 * t->models));
+    chart_set_number(&v, "canvas_y", chart_height(out, 250 + 96 * t->models));
     chart_draw(out, &v, "stacks", s->name);
     return 0;
 }

@@ -1,8 +1,8 @@
 # stacks.gp - two stacked bars a model: what was predicted above what was measured.
 set lmargin at screen compact ? 0.46 : 0.27
 set rmargin at screen compact ? 0.76 : 0.85
-set bmargin at screen 80.0 / canvas_y
-set tmargin at screen 1 - (head + 44.0) / canvas_y
+set bmargin at screen (compact ? 160.0 : 130.0) / canvas_y
+set tmargin at screen 1 - (compact ? 16.0 : head) / canvas_y
 set xrange [0:most * 1.02]
 set yrange [3 * models - 1.2:-0.8]
 unset grid
@@ -12,7 +12,7 @@ unset ytics
 set xlabel axis_text
 set datafile missing NaN
 array hue[6] = [blue, vermilion, green, orange, sky, purple]
-set key at screen compact ? 0.02 : 0.27, screen 1 - (head - 8.0) / canvas_y left top Left reverse horizontal maxcols 6 font ',12' width compact ? -1 : 1
+set key at screen 0.5, screen (compact ? 30.0 : 10.0) / canvas_y center bottom Left reverse horizontal maxcols (compact ? 3 : 6) font ',12' width 1
 of(p, name) = column("part") == p ? column(name) : NaN
 only(p, which) = column("part") == p && column("which") == which
 plot for [p = 0:parts - 1] stacks_data using (only(p, 0) ? column("from") : NaN):(column("position")):(column("from")):(column("to")):(column("position") - 0.4):(column("position") + 0.4) \

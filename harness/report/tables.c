@@ -346,9 +346,9 @@ static void loss_part(const struct section *s, const struct csv *c) {
 /* A record a phase; what all phases of a model share stands in its name. Numbers are those of the roofline of its
  * precision. */
 static void phase_table(const struct section *s, const struct csv *c) {
-    static const char *const header[] = {"Model",    "Phase",     "#FLOPs",    "#Bytes",
-                                         "#FLOP/B",  "#Roof, ms", "#Time, ms", "#Of roof, %",
-                                         "#GFLOP/s", "#MFU, %"};
+    static const char *const header[] = {"#No.",        "Model",    "Phase",     "#FLOPs",
+                                         "#Bytes",      "#FLOP/B",  "#Roof, ms", "#Time, ms",
+                                         "#Of roof, %", "#GFLOP/s", "#MFU, %"};
     static const struct {
         const char *column;
         double scale;
