@@ -132,6 +132,9 @@ fi
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 selftest=$build/tests/emulation_selftest
 
+# sed joins the strings of an asm statement first, so that the patterns do not depend on where they break.
+join=':a;N;$!ba;s/"\n *"//g;'
+
 # wrapper NAME SED [ARCH]: the self-test with ptx.cuh changed by SED, through nvcc for ARCH (90a) and the interpreter.
 wrapper() {
     local status=0 arch=${3:-90a}
@@ -141,7 +144,9 @@ wrapper() {
     cp -r "$source/kernels" "$work/tree/kernels"
     cp "$source/tests/emulation/selftest.cu" "$work/tree/tests/emulation"
     sed -i -E "$2" "$work/tree/kernels/cuda/ptx.cuh"
-    if cmp -s "$source/kernels/cuda/ptx.cuh" "$work/tree/kernels/cuda/ptx.cuh"; then
+    cp "$source/kernels/cuda/ptx.cuh" "$work/right"
+    [[ "$2" != "$join"* ]] || sed -i -E "$join" "$work/right"
+    if cmp -s "$work/right" "$work/tree/kernels/cuda/ptx.cuh"; then
         verdict unchanged "$1: the wrapper is written otherwise now"
         return
     fi
@@ -159,8 +164,6 @@ wrapper() {
     fi
 }
 
-# sed joins the strings of an asm statement first, so that the patterns do not depend on where they break.
-join=':a;N;$!ba;s/"\n *"//g;'
 if [ ! -x "$nvcc" ]; then
     echo "mutate.sh: no nvcc: wrappers are not mutated" >&2
 else
@@ -195,7 +198,7 @@ else
         wrapper 'clock: the wrong one' 's/%%clock64/%%clock_hi/'
         wrapper 'mbarrier.init: a count too many' "$join"'s/(mbarrier\.init[^;]*), %1;" ::"r"\(smem_u32\(bar\)\), "r"\(count\)/\1, %1;" ::"r"(smem_u32(bar)), "r"(count + 1)/'
         wrapper 'mbarrier wait: inverted' "$join"'s/@p bra DONE/@!p bra DONE/'
-        wrapper 'mbarrier wait: the other parity' "$join"'s/(WAIT_%=[^:]*"r"\(smem_u32\(bar\)\),[^"]*"r"\()parity/\1parity ^ 1/'
+        wrapper 'mbarrier wait: the other parity' "$join"'s/(DONE_%=: \}" ::"r"\(smem_u32\(bar\)\),[^"]*"r"\()parity/\1parity ^ 1/'
         wrapper 'expect_tx without the arrival' "$join"'s/mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, \[%0\], %1/mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1/'
         wrapper 'TMA: coordinates swapped' "$join"'s/\{%3,%4\}\], \[%2\];/{%4,%3}], [%2];/'
         wrapper 'TMA multicast: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4\}\], \[%2\], %5/ [%0], [%1, {%3,%4}], [%2]/'
