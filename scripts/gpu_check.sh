@@ -9,7 +9,8 @@ usage() {
     cat <<'END'
 Usage: scripts/gpu_check.sh [options] [PART...]
 
-Needs nvcc, CMake and a C compiler; no gnuplot, no network. Parts, all of them by default:
+Needs nvcc, CMake, a C compiler and jansson; no gnuplot, no network. Where jansson can't be installed, carry its two headers
+and libjansson.a along in DIR/include and DIR/lib, with CMAKE_PREFIX_PATH=DIR in the environment. Parts, all by default:
 
   build      the program for the GPUs of this machine, into build/gpu
   selftest   every PTX wrapper alone: one warp, one instruction, known fragments
@@ -20,6 +21,7 @@ Needs nvcc, CMake and a C compiler; no gnuplot, no network. Parts, all of them b
 
   --out DIR       where results go (default: results/gpu-check-<time>)
   --device NAME   default: gpu, the first
+  --archs LIST    what 'build' compiles for, such as 90a or "80;90a" (default: the GPUs of this machine)
   --limit S       seconds that a part may take (default: 240)
   --tiny          small problems only: to rehearse this script on an emulated device
   --help          this text
@@ -36,14 +38,15 @@ refuse() {
 
 # ---- options ----
 
-out=results/gpu-check-$(date -u +%Y%m%d-%H%M%S) device=gpu limit=240 tiny=0 parts=()
+out=results/gpu-check-$(date -u +%Y%m%d-%H%M%S) device=gpu archs='' limit=240 tiny=0 parts=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --out | --device | --limit)
+    --out | --device | --archs | --limit)
         [ -n "${2:-}" ] || refuse "option '$1' needs a value"
         case $1 in
         --out) out=$2 ;;
         --device) device=$2 ;;
+        --archs) archs=$2 ;;
         *) limit=$2 ;;
         esac
         shift
@@ -67,19 +70,34 @@ mkdir -p "$out" || exit 2
 
 # shellcheck disable=SC2317  # parts are called by name
 {
+    # Whether PROGRAM is there and, with a device, has it; else one line says what is missing.
+    have() {
+        if [ ! -x "$1" ]; then
+            echo "no program '$1': the part 'build' makes it"
+            return 1
+        fi
+        [ $# = 1 ] || "$1" devices --device "$2" --slug >/dev/null
+    }
     part_build() {
         command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
         if ! command -v nvcc >/dev/null; then
             echo 'no nvcc: install the CUDA toolkit (12 or 13)'
             return 1
         fi
-        cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON &&
-            cmake --build $folder --parallel "$(nproc)"
+        # all six take longer than a part may, and there would be nothing to run them on
+        if [ -z "$archs" ] && ! nvidia-smi --query-gpu=compute_cap --format=csv,noheader >/dev/null 2>&1; then
+            echo "no GPU here (nvidia-smi finds none): --archs 90a builds for one that is elsewhere"
+            return 1
+        fi
+        # the tests of the CPU and of the emulation stay out
+        cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON "-DROOFLINE_CUDA_ARCHS=${archs:-AUTO}" &&
+            cmake --build $folder --parallel "$(nproc)" --target roofline cuda_selftest
     }
-    part_selftest() { "$selftest"; }
-    part_check() { "$program" bench --check --device "$device" --quiet; }
+    part_selftest() { have "$selftest" && "$selftest"; }
+    part_check() { have "$program" "$device" && "$program" bench --check --device "$device" --quiet; }
     part_sanitizer() {
         local tool=compute-sanitizer result=0 check
+        have "$program" "$device" || return
         command -v $tool >/dev/null || tool=/usr/local/cuda/bin/compute-sanitizer
         if ! command -v $tool >/dev/null; then
             echo 'no compute-sanitizer'
@@ -101,6 +119,7 @@ mkdir -p "$out" || exit 2
     run_ops() { "$program" bench "${into[@]}" --resume --impl "$1" --op "$2" --shape "$3" --time "$4" || result=1; }
     part_bench() {
         local result=0 into=(--device "$device" --out "$out" --quiet)
+        have "$program" "$device" || return
         local vectors=134217728 squares=16384x16384 rows=65536x4096 batches=64x512x512x64
         local cubes=1024x1024x1024,4096x4096x4096,8192x8192x8192
         if [ $tiny = 1 ]; then

@@ -1,4 +1,8 @@
-# Writes OUT: one test op.<name> for each op that PROGRAM lists.
+# Writes OUT: one test op.<name> for each op that PROGRAM lists. One thread has no races: SANITIZE thread leaves it out.
+set(threads "")
+if("${SANITIZE}" MATCHES "thread")
+  set(threads " --threads all")
+endif()
 execute_process(COMMAND "${PROGRAM}" list --names OUTPUT_VARIABLE names OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" names "${names}")
@@ -7,7 +11,7 @@ if(NOT names)
 endif()
 set(script "")
 foreach(name IN LISTS names)
-  string(APPEND script "add_test(\"op.${name}\" \"${PROGRAM}\" bench --check --op ${name})\n"
+  string(APPEND script "add_test(\"op.${name}\" \"${PROGRAM}\" bench --check --op ${name}${threads})\n"
     "set_tests_properties(\"op.${name}\" PROPERTIES LABELS cpu SKIP_RETURN_CODE 77 TIMEOUT 600 ENVIRONMENT OMP_WAIT_POLICY=passive)\n")
 endforeach()
 file(WRITE "${OUT}" "${script}")

@@ -3,8 +3,8 @@
 #  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
-# BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes; sample: a few.
-# Prints a line a mutant; exit 1 when one survives.
+# BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
+# "ptx.cuh: <which>: <how>"); sample: a few. Prints a line a mutant; exit 1 when one survives.
 # shellcheck shell=bash
 set -u
 source=$(cd "${1:?SOURCE}" && pwd)
@@ -132,25 +132,31 @@ fi
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 selftest=$build/tests/emulation_selftest
 
-# wrapper NAME SED: the self-test with ptx.cuh changed by SED, through nvcc and the interpreter.
+# sed joins the strings of an asm statement first, so that the patterns do not depend on where they break.
+join=':a;N;$!ba;s/"\n *"//g;'
+
+# wrapper NAME SED [ARCH]: the self-test with ptx.cuh changed by SED, through nvcc for ARCH (90a) and the interpreter.
 wrapper() {
-    local status=0
+    local status=0 arch=${3:-90a}
+    [[ "ptx.cuh: $1" == *"$only"* ]] || return 0
     rm -rf "$work/tree"
     mkdir -p "$work/tree/tests/emulation"
     cp -r "$source/kernels" "$work/tree/kernels"
     cp "$source/tests/emulation/selftest.cu" "$work/tree/tests/emulation"
     sed -i -E "$2" "$work/tree/kernels/cuda/ptx.cuh"
-    if cmp -s "$source/kernels/cuda/ptx.cuh" "$work/tree/kernels/cuda/ptx.cuh"; then
+    cp "$source/kernels/cuda/ptx.cuh" "$work/right"
+    [[ "$2" != "$join"* ]] || sed -i -E "$join" "$work/right"
+    if cmp -s "$work/right" "$work/tree/kernels/cuda/ptx.cuh"; then
         verdict unchanged "$1: the wrapper is written otherwise now"
         return
     fi
-    if ! "$nvcc" -std=c++17 --expt-relaxed-constexpr -arch=sm_90a -ptx "$work/tree/tests/emulation/selftest.cu" \
+    if ! "$nvcc" -std=c++17 --expt-relaxed-constexpr -arch="sm_$arch" -ptx "$work/tree/tests/emulation/selftest.cu" \
         -o "$work/wrong.ptx" >"$work/log" 2>&1; then
         verdict caught "$1 (nvcc: $(grep -m 1 error "$work/log" | cut -c1-80))"
         return
     fi
     # 20 s: one that never ends is caught too; the braces keep the shell's own word on aborted programs away
-    { ROOFLINE_EMULATE_PTX=$work/wrong.ptx timeout 20 "$selftest" 90 >"$work/out" 2>&1 || status=$?; } 2>/dev/null
+    { ROOFLINE_EMULATE_PTX=$work/wrong.ptx timeout 20 "$selftest" "${arch%a}" >"$work/out" 2>&1 || status=$?; } 2>/dev/null
     if [ "$status" -ne 0 ]; then
         verdict caught "$1 ($(grep -aE 'FAIL|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90))"
     else
@@ -158,11 +164,9 @@ wrapper() {
     fi
 }
 
-# sed joins the strings of an asm statement first, so that the patterns do not depend on where they break.
-join=':a;N;$!ba;s/"\n *"//g;'
 if [ ! -x "$nvcc" ]; then
     echo "mutate.sh: no nvcc: wrappers are not mutated" >&2
-elif [ -z "$only" ]; then
+else
     wrapper 'mma bf16: registers of A swapped' "$join"'s/(bf16\.bf16\.f32 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/'
     wrapper 'cp.async.wait_group: one too many' 's/"n"\(KEEP\)/"n"(KEEP + 1)/'
     [ "$mode" = sample ] || {
@@ -172,6 +176,17 @@ elif [ -z "$only" ]; then
         wrapper 'mma tf32: registers of B swapped' "$join"'s/(tf32\.tf32\.f32 [^;]*)\{%8,%9\}/\1{%9,%8}/'
         wrapper 'mma e4m3: the type of e5m2' "$join"'s/f32\.e4m3\.e4m3\.f32/f32.e5m2.e5m2.f32/'
         wrapper 'mma e5m2: registers of A swapped' "$join"'s/(e5m2\.e5m2\.f32 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/'
+        wrapper 'mma f64, 16x8x8: registers of A swapped' "$join"'s/(m16n8k8\.row\.col\.f64[^;]*\{%4),%5,%6,/\1,%6,%5,/'
+        wrapper 'mma f64, 16x8x8: registers of B swapped' "$join"'s/(m16n8k8\.row\.col\.f64[^;]*)\{%8,%9\}/\1{%9,%8}/'
+        wrapper 'mma f64, 16x8x16: registers of A swapped' "$join"'s/(m16n8k16\.row\.col\.f64[^;]*\{%4),%5,%6,/\1,%6,%5,/'
+        wrapper 'mma f64, 16x8x16: registers of B swapped' "$join"'s/(m16n8k16\.row\.col\.f64[^;]*)\{%12,%13,/\1{%13,%12,/'
+        wrapper 'load32: words swapped' 's/\{%0,%1,%2,%3,%4,%5,%6,%7\}, \[%8\]/{%1,%0,%2,%3,%4,%5,%6,%7}, [%8]/' 100a
+        wrapper 'load32: longs swapped' 's/\{%0,%1,%2,%3\}, \[%4\];" *\\/{%1,%0,%2,%3}, [%4];" \\/' 100a
+        wrapper 'load32: half of it' 's/ld\.global\.v4\.b64/ld.global.v4.b32/' 100a
+        wrapper 'store32: words swapped' 's/\[%8\], \{%0,%1,/[%8], {%1,%0,/' 100a
+        wrapper 'store32: longs swapped' 's/\[%4\], \{%0,%1,/[%4], {%1,%0,/' 100a
+        wrapper 'store32, streaming: half of it' 's/st\.global\.cs\.v8\.b32/st.global.cs.v8.b16/' 100a
+        wrapper 'sqrt.approx: its reciprocal' 's/sqrt\.approx\.f32/rsqrt.approx.f32/'
         wrapper 'mma f64: A and B swapped' "$join"'s/(m8n8k4[^;]*)\{%2\}, \{%3\}/\1{%3}, {%2}/'
         wrapper 'ldmatrix: .trans where it should not be' 's/m8n8\.x4\.shared/m8n8.x4.trans.shared/'
         wrapper 'ldmatrix.trans: .trans forgotten' 's/m8n8\.x4\.trans\.shared/m8n8.x4.shared/'
@@ -183,7 +198,7 @@ elif [ -z "$only" ]; then
         wrapper 'clock: the wrong one' 's/%%clock64/%%clock_hi/'
         wrapper 'mbarrier.init: a count too many' "$join"'s/(mbarrier\.init[^;]*), %1;" ::"r"\(smem_u32\(bar\)\), "r"\(count\)/\1, %1;" ::"r"(smem_u32(bar)), "r"(count + 1)/'
         wrapper 'mbarrier wait: inverted' "$join"'s/@p bra DONE/@!p bra DONE/'
-        wrapper 'mbarrier wait: the other parity' "$join"'s/(WAIT_%=[^:]*"r"\(smem_u32\(bar\)\),[^"]*"r"\()parity/\1parity ^ 1/'
+        wrapper 'mbarrier wait: the other parity' "$join"'s/(DONE_%=: \}" ::"r"\(smem_u32\(bar\)\),[^"]*"r"\()parity/\1parity ^ 1/'
         wrapper 'expect_tx without the arrival' "$join"'s/mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, \[%0\], %1/mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1/'
         wrapper 'TMA: coordinates swapped' "$join"'s/\{%3,%4\}\], \[%2\];/{%4,%3}], [%2];/'
         wrapper 'TMA multicast: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4\}\], \[%2\], %5/ [%0], [%1, {%3,%4}], [%2]/'
