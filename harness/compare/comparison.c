@@ -338,8 +338,11 @@ static uint64_t columns_of(const struct subject *s) {
 static size_t devices_of(const struct subject *s, struct text_index *index) {
     bool is_new;
     for (int i = 0; i < s->runs; i++)
-        for (size_t j = 0; j < s->run[i].rows.count; j++)
-            text_index_add(index, s->run[i].rows.row[j].device, &is_new);
+        for (size_t j = 0; j < s->run[i].rows.count; j++) {
+            const struct row *r = &s->run[i].rows.row[j];
+            if (j == 0 || strcmp(r->device, r[-1].device) != 0)
+                text_index_add(index, r->device, &is_new);
+        }
     return index->count;
 }
 

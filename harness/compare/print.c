@@ -38,7 +38,9 @@ static void values_of(const struct subject *s, enum column column, char *text, s
     for (int i = 0; i < s->runs; i++)
         for (size_t j = 0; j < s->run[i].rows.count; j++) {
             const struct row *r = &s->run[i].rows.row[j];
-            text_index_add(&index, column == COLUMN_fill ? r->fill : r->cache, &is_new);
+            const char *value = column == COLUMN_fill ? r->fill : r->cache;
+            if (j == 0 || strcmp(value, column == COLUMN_fill ? r[-1].fill : r[-1].cache) != 0)
+                text_index_add(&index, value, &is_new);
         }
     for (size_t i = 0; i < index.count && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", index.text[i]);
