@@ -150,14 +150,14 @@ void fill_tensor(const struct fill_pool *p, void *tensor, int64_t elements, uint
     nvfp4_set_tensor_scale(tensor, elements, p->tensor_scale);
 }
 
-/* n^u with u even over [0, 1) has density 1/x. */
+/* (n + 1)^u with u even over [0, 1) has density 1/x. */
 static int32_t draw_index(enum fill fill, int64_t n, uint64_t seed, int64_t i) {
     const double u = uniform01(seed << 48 ^ (uint64_t)i);
     double x = 0;
     switch (fill) {
     case FILL_normal:
     case FILL_integers:
-        x = exp(u * log((double)n)) - 1;
+        x = exp(u * log((double)n + 1)) - 1;
         break;
     case FILL_uniform:
         x = u * (double)n;

@@ -223,13 +223,23 @@ const struct shape *check_shapes(enum sweep s) {
     static const struct shape chains[] = {
         {1, 1, 1, 1},     {1, 1, 7, 3}, {1, 1, 16, 5}, {1, 1, 129, 64}, {1, 1, 1000, 100},
         {1, 1, 4096, 16}, END};
-    static const struct shape tables[] = {TABLE(1, 1, 1),      TABLE(1, 7, 3),
-                                          TABLE(5, 1, 16),     TABLE(3, 5, 7),
-                                          TABLE(16, 16, 16),   TABLE(33, 64, 17),
-                                          TABLE(64, 3, 64),    TABLE(100, 1000, 48),
-                                          TABLE(257, 129, 80), TABLE(1000, 31, 33),
-                                          TABLE(300, 5003, 8), TABLE(2048, 515, 130),
-                                          TABLE(7, 65, 1024),  END};
+    static const struct shape tables[] = {TABLE(1, 1, 1),
+                                          TABLE(1, 7, 3),
+                                          TABLE(5, 1, 16),
+                                          TABLE(3, 5, 7),
+                                          TABLE(16, 16, 16),
+                                          TABLE(33, 64, 17),
+                                          TABLE(64, 3, 64),
+                                          TABLE(100, 1000, 48),
+                                          TABLE(257, 129, 80),
+                                          TABLE(1000, 31, 33),
+                                          TABLE(300, 5003, 8),
+                                          TABLE(2048, 515, 130),
+                                          TABLE(90, 2, 24),
+                                          TABLE(7, 65, 1024),
+                                          TABLE(70, 3, 4100),
+                                          TABLE(5000, 600, 4),
+                                          END};
     static const struct shape *const table[] = {
         [SWEEP_vectors] = vectors,   [SWEEP_squares] = squares, [SWEEP_rows] = rows,
         [SWEEP_matrices] = matrices, [SWEEP_cubes] = cubes,     [SWEEP_batches] = batches,

@@ -81,16 +81,16 @@ static bool can_run(const struct impl *impl) {
 typedef void judge_fn(const struct impl *impl, const struct tensor *x, const struct tensor *y,
                       const long double *want);
 
-/* Runs each implementation of an op in a dtype on x, on two threads, and judges what it wrote. */
+/* Runs each implementation of an op in a dtype on x, on two threads, and judges what it wrote to its second operand. */
 static int each_impl(enum op_id op, enum dtype t, const struct tensor *x, const long double *want,
-                     judge_fn *judge) {
+                     double alpha, judge_fn *judge) {
     int ran = 0;
     for (const struct impl *const *table = cpu_kernels; *table; table++)
         for (const struct impl *impl = *table; impl->run; impl++) {
             if (impl->op != op || impl->dtype != t || !can_run(impl)) continue;
             struct tensor y = tensor_make(operand_dtype(&ops[op].operand[1], t), x->n);
             const struct args a = {
-                .s = {1, 1, x->n, 1}, .alpha = 1, .threads = 2, .buf = {x->data, y.data}};
+                .s = {1, 1, x->n, 1}, .alpha = alpha, .threads = 2, .buf = {x->data, y.data}};
             if (impl->run(&a) != 0) fail(impl, 0, NAN, 0);
             judge(impl, x, &y, want);
             free(y.data);
@@ -142,7 +142,7 @@ static void test_exp(enum dtype t, const struct tensor *x) {
     if (!want) abort();
     for (int64_t i = 0; i < x->n; i++) want[i] = expl(get(x, i));
     worst_seen = 0;
-    each_impl(OP_exp, t, x, want, judge_exp);
+    each_impl(OP_exp, t, x, want, 1, judge_exp);
     printf("exp %s: %.3f ulp at most over %lld inputs\n", dtypes[t].name, worst_seen,
            (long long)x->n);
     free(want);
@@ -183,7 +183,7 @@ static void test_gelu(enum dtype t, const struct tensor *x) {
     if (!want) abort();
     for (int64_t i = 0; i < x->n; i++) want[i] = gelu(get(x, i));
     worst_seen = 0;
-    each_impl(OP_gelu, t, x, want, judge_gelu);
+    each_impl(OP_gelu, t, x, want, 1, judge_gelu);
     printf("gelu %s: %.3f ulp at most right of -1 over %lld inputs\n", dtypes[t].name, worst_seen,
            (long long)x->n);
     free(want);
@@ -209,6 +209,46 @@ static void judge_cast(const struct impl *impl, const struct tensor *x, const st
             isnan(right) ? isnan(got) : got == right && !signbit(got) == !signbit(right);
         if (!same) fail(impl, input, got, right);
     }
+}
+
+static const double SCALE = 0x1.b6db6ep-2; /* 3/7 as an fp32: most products round */
+
+static void judge_scaled_cast(const struct impl *impl, const struct tensor *x,
+                              const struct tensor *y, const long double *want) {
+    (void)want;
+    for (int64_t i = 0; i < x->n; i++) {
+        const long double input = get(x, i), got = get(y, i);
+        const long double right =
+            value_round(y->dtype, value_round(DT_fp32, (long double)SCALE * input));
+        if (!(isnan(right) ? isnan(got) : got == right && !signbit(got) == !signbit(right)))
+            fail(impl, input, got, right);
+    }
+}
+
+/* Every gate with every kind of dy, each of which passes as it is stored or not at all. */
+static void test_relu_backward(enum dtype t, const struct tensor *gate) {
+    enum { APART = 5 };
+    struct tensor dy = tensor_make(t, gate->n), dx = tensor_make(t, gate->n);
+    const size_t bytes = (size_t)dtypes[t].bits / 8, all = (size_t)gate->n * bytes;
+    const unsigned char zero[8] = {0};
+    memcpy(dy.data, (char *)gate->data + APART * bytes, all - APART * bytes);
+    memcpy((char *)dy.data + all - APART * bytes, gate->data, APART * bytes);
+    for (const struct impl *const *table = cpu_kernels; *table; table++)
+        for (const struct impl *impl = *table; impl->run; impl++) {
+            if (impl->op != OP_relu_backward || impl->dtype != t || !can_run(impl)) continue;
+            const struct args a = {
+                .s = {1, 1, gate->n, 1}, .threads = 2, .buf = {gate->data, dy.data, dx.data}};
+            memset(dx.data, 0xff, all);
+            if (impl->run(&a) != 0) fail(impl, 0, NAN, 0);
+            for (int64_t i = 0; i < gate->n; i++) {
+                const size_t at = (size_t)i * bytes;
+                const void *right = get(gate, i) > 0 ? (char *)dy.data + at : (const void *)zero;
+                if (memcmp((char *)dx.data + at, right, bytes) != 0)
+                    fail(impl, get(gate, i), get(&dx, i), get(&dy, i));
+            }
+        }
+    free(dy.data);
+    free(dx.data);
 }
 
 /* Blocks of hard cases for the quantiser: the result is compared byte for byte. */
@@ -265,8 +305,13 @@ int main(void) {
         struct tensor x = all_patterns(dtype, SWEEP);
         test_exp(dtype, &x);
         test_gelu(dtype, &x);
-        each_impl(OP_relu, dtype, &x, NULL, judge_relu);
-        if (dtype != DT_fp32) each_impl(OP_cast_to_fp32, dtype, &x, NULL, judge_cast);
+        each_impl(OP_relu, dtype, &x, NULL, 1, judge_relu);
+        test_relu_backward(dtype, &x);
+        if (dtype != DT_fp32) each_impl(OP_cast_to_fp32, dtype, &x, NULL, 1, judge_cast);
+        if (dtype == DT_bf16) {
+            each_impl(OP_cast_from_bf16, DT_fp8_e4m3, &x, NULL, SCALE, judge_scaled_cast);
+            each_impl(OP_cast_from_bf16, DT_fp8_e5m2, &x, NULL, SCALE, judge_scaled_cast);
+        }
         free(x.data);
         if (dtypes[t].bits < 32) continue;
 
@@ -285,12 +330,12 @@ int main(void) {
     for (int i = 0; i < 3; i++) {
         for (int t = 0; t < DTYPE_COUNT; t++)
             if (t != DT_nvfp4 && !op_refuses_dtype(&ops[OP_cast_from_fp32], (enum dtype)t))
-                each_impl(OP_cast_from_fp32, (enum dtype)t, &floats[i], NULL, judge_cast);
-        each_impl(OP_cast_from_fp32, DT_nvfp4, &floats[i], NULL, judge_quantise);
+                each_impl(OP_cast_from_fp32, (enum dtype)t, &floats[i], NULL, 1, judge_cast);
+        each_impl(OP_cast_from_fp32, DT_nvfp4, &floats[i], NULL, 1, judge_quantise);
         free(floats[i].data);
     }
     struct tensor blocks = all_nvfp4();
-    each_impl(OP_cast_to_fp32, DT_nvfp4, &blocks, NULL, judge_dequantise);
+    each_impl(OP_cast_to_fp32, DT_nvfp4, &blocks, NULL, 1, judge_dequantise);
     free(blocks.data);
 
     if (failures) fprintf(stderr, "%d failures\n", failures);

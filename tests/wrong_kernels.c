@@ -152,6 +152,56 @@ static int exp_of_few_digits(const struct args *a) {
     return 0;
 }
 
+/* Y[i] = T[index i]; `spoil` writes to an index, `shift` looks up the next row. */
+static int embedding(const struct args *a, bool spoil, bool shift) {
+    const float *table = a->buf[0];
+    int32_t *index = a->buf[1];
+    float *y = a->buf[2];
+    for (int64_t i = 0; i < a->s.m; i++)
+        for (int64_t j = 0; j < a->s.k; j++)
+            y[i * a->s.k + j] = table[(index[i] + shift) % a->s.n * a->s.k + j];
+    if (spoil) index[a->s.m - 1] ^= 1;
+    return 0;
+}
+static int embedding_right(const struct args *a) { return embedding(a, false, false); }
+static int embedding_spoils_index(const struct args *a) { return embedding(a, true, false); }
+static int embedding_next_row(const struct args *a) { return embedding(a, false, true); }
+
+/* Means of squares: all in fp32, of which a long sum stops growing; without the last. */
+static int mse(const struct args *a, int64_t n) {
+    const float *x = a->buf[0], *y = a->buf[1];
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)((x[i] - y[i]) * (x[i] - y[i]));
+    *(float *)a->buf[2] = (float)(sum / (double)a->s.n);
+    return 0;
+}
+static int mse_right(const struct args *a) { return mse(a, a->s.n); }
+static int mse_drops_last(const struct args *a) { return mse(a, a->s.n - 1); }
+static int mse_in_fp32(const struct args *a) {
+    const float *x = a->buf[0], *y = a->buf[1];
+    float sum = 0;
+    for (int64_t i = 0; i < a->s.n; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
+    *(float *)a->buf[2] = sum / (float)a->s.n;
+    return 0;
+}
+
+/* log sum e^(x - max) + max - x[label]; `shift` takes the next label, `first` leaves out the first element */
+static int cross_entropy(const struct args *a, bool shift, bool first) {
+    const int64_t n = a->s.n;
+    for (int64_t i = 0; i < a->s.m; i++) {
+        const double *x = (const double *)a->buf[0] + i * n;
+        double most = x[0], sum = 0;
+        for (int64_t j = 1; j < n; j++) most = fmax(most, x[j]);
+        for (int64_t j = first; j < n; j++) sum += exp(x[j] - most);
+        ((double *)a->buf[2])[i] =
+            log(sum) + (most - x[(((const int32_t *)a->buf[1])[i] + shift) % n]);
+    }
+    return 0;
+}
+static int cross_entropy_right(const struct args *a) { return cross_entropy(a, false, false); }
+static int cross_entropy_next_label(const struct args *a) { return cross_entropy(a, true, false); }
+static int cross_entropy_drops_first(const struct args *a) { return cross_entropy(a, false, true); }
+
 /* alpha A B + beta C in the layout nn; `skip` leaves the last element, `old` reads C even when beta is 0. */
 static int matmul(const struct args *a, bool last, bool beta, bool read_always, bool transposed) {
     const int64_t m = a->s.m, n = a->s.n, k = a->s.k;
@@ -273,6 +323,43 @@ static const struct {
      0,
      "wrong",
      "normal"},
+    {{OP_embedding, "right", DT_fp32, embedding_right, NULL, NULL}, {1, 50, 30, 8}, 0, "ok", ""},
+    {{OP_embedding, "spoils an index", DT_fp32, embedding_spoils_index, NULL, NULL},
+     {1, 50, 30, 8},
+     0,
+     "wrong",
+     "input"},
+    {{OP_embedding, "next row", DT_fp32, embedding_next_row, NULL, NULL},
+     {1, 50, 30, 8},
+     0,
+     "wrong",
+     "want"},
+    {{OP_mse, "right", DT_fp32, mse_right, NULL, NULL}, {1, 1, 1 << 20, 1}, 0, "ok", ""},
+    {{OP_mse, "drops the last", DT_fp32, mse_drops_last, NULL, NULL},
+     {1, 1, 1 << 20, 1},
+     0,
+     "wrong",
+     "integers"},
+    {{OP_mse, "in fp32", DT_fp32, mse_in_fp32, NULL, NULL},
+     {1, 1, 1 << 24, 1},
+     0,
+     "wrong",
+     "integers"},
+    {{OP_cross_entropy, "right", DT_fp64, cross_entropy_right, NULL, NULL},
+     {1, 9, 1000, 1},
+     0,
+     "ok",
+     ""},
+    {{OP_cross_entropy, "next label", DT_fp64, cross_entropy_next_label, NULL, NULL},
+     {1, 9, 1000, 1},
+     0,
+     "wrong",
+     "want"},
+    {{OP_cross_entropy, "drops the first", DT_fp64, cross_entropy_drops_first, NULL, NULL},
+     {1, 9, 1000, 1},
+     0,
+     "wrong",
+     "want"},
     {{OP_exp, "right", DT_fp32, exp_right, NULL, NULL}, {1, 1, 1000, 1}, 0, "ok", ""},
     {{OP_exp, "few digits", DT_fp32, exp_of_few_digits, NULL, NULL},
      {1, 1, 1000, 1},

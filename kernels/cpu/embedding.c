@@ -1,5 +1,6 @@
 /* embedding.c - rows of a table by index, and their gradient: dT[v] = sum of dY[i] with index i = v. Plain C. */
 #include "vec.h"
+#include "move_bytes.h"
 #include "embedding.h"
 #include "table_rows.h"
 

@@ -11,13 +11,15 @@ extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[], embedding_
     optimizers_cpu[];
 extern const struct impl moves_avx2[], casts_avx2[], elementwise_avx2[], elementwise_stream_avx2[],
     reduce_avx2[], reduce_stream_avx2[], rows_avx2[], fma_avx2[];
-extern const struct impl transpose_avx2[], matvec_avx2[], matmul_avx2[], optimizers_avx2[];
+extern const struct impl transpose_avx2[], matvec_avx2[], matmul_avx2[], embedding_avx2[],
+    optimizers_avx2[];
 extern const struct impl moves_avx512[], casts_avx512[], elementwise_avx512[],
     elementwise_stream_avx512[], reduce_avx512[], reduce_stream_avx512[], rows_avx512[],
-    fma_avx512[], fma_avx512_bf16[], optimizers_avx512[];
-extern const struct impl transpose_avx512[], matvec_avx512[], matmul_avx512[], matmul_avx512_bf16[];
+    fma_avx512[], fma_avx512_bf16[];
+extern const struct impl transpose_avx512[], matvec_avx512[], matmul_avx512[], matmul_avx512_bf16[],
+    embedding_avx512[], optimizers_avx512[];
 extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[], elementwise_nt_avx512[],
-    stream_nt_avx512[];
+    stream_nt_avx512[], embedding_nt_avx2[], embedding_nt_avx512[];
 
 const struct impl *const cpu_kernels[] = {
     /* any CPU */
@@ -41,6 +43,7 @@ const struct impl *const cpu_kernels[] = {
     transpose_avx2,
     matvec_avx2,
     matmul_avx2,
+    embedding_avx2,
     optimizers_avx2,
     /* AVX-512 */
     casts_avx512,
@@ -53,6 +56,7 @@ const struct impl *const cpu_kernels[] = {
     matvec_avx512,
     matmul_avx512,
     matmul_avx512_bf16,
+    embedding_avx512,
     optimizers_avx512,
     /* streams */
     moves_avx512,
@@ -66,5 +70,7 @@ const struct impl *const cpu_kernels[] = {
     elementwise_nt_avx512,
     stream_nt_avx512,
     stream_nt_avx2,
+    embedding_nt_avx512,
+    embedding_nt_avx2,
     NULL,
 };

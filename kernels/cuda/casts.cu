@@ -1,4 +1,4 @@
-/* casts.cu - between fp32 and every other dtype, rounding to nearest even. The wider side is accessed as stream.cuh
+/* casts.cu - between fp32 and every other dtype, and from bf16, scaled, to fp8, rounding to nearest even. The wider side is accessed as stream.cuh
  * says, the narrower in as many elements, so that both are contiguous over a warp. nvfp4: four lanes (two, with 32-byte
  * accesses) share a block of 16, the maximum goes round by shuffles. "simple" is one element a thread, or one block. */
 #include "convert.cuh"
@@ -6,20 +6,28 @@
 
 /* ---- formats with elements that stand alone ---- */
 
-/* Rounds once: one of X and Z is fp32, and widening is exact. */
-template <typename X, typename Z> DEV Z cast_of(X x) {
+/* Of bf16 and fp8, neither is fp32: the cast that scales by alpha, in fp32. */
+template <typename X> constexpr bool is_scaled = std::is_same<X, __nv_bfloat16>::value;
+template <typename X, typename Z, typename A> DEV A scaled(A x, float alpha) {
+    return is_scaled<X> && sizeof(Z) == 1 ? alpha * x : x;
+}
+
+/* Rounds once otherwise: one of X and Z is fp32, and widening is exact. */
+template <typename X, typename Z> DEV Z cast_of(X x, float alpha) {
     Z z;
     using A = decltype(widen(Z()));
-    narrow(z, static_cast<A>(widen(x)));
+    narrow(z, static_cast<A>(scaled<X, Z>(widen(x), alpha)));
     return z;
 }
 
-template <typename X, typename Z> __global__ void simple_cast(const X *x, Z *z, int64_t n) {
+template <typename X, typename Z>
+__global__ void simple_cast(const X *x, Z *z, int64_t n, float alpha) {
     const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < n) z[i] = cast_of<X, Z>(x[i]);
+    if (i < n) z[i] = cast_of<X, Z>(x[i], alpha);
 }
 
-template <typename X, typename Z, int BYTES> DEV void cast_tile(const X *x, Z *z, int count) {
+template <typename X, typename Z, int BYTES>
+DEV void cast_tile(const X *x, Z *z, int count, float alpha) {
     constexpr int WIDER = sizeof(X) > sizeof(Z) ? sizeof(X) : sizeof(Z);
     constexpr int N = BYTES / WIDER, UNROLL = STREAM_BYTES / BYTES;
     const int vectors = count / N, threads = static_cast<int>(blockDim.x),
@@ -38,27 +46,27 @@ template <typename X, typename Z, int BYTES> DEV void cast_tile(const X *x, Z *z
             decltype(widen(X())) wide[2];
             decltype(widen(Z())) between[2];
             widen_pair(in[u].at + i, wide);
-            between[0] = static_cast<decltype(widen(Z()))>(wide[0]);
-            between[1] = static_cast<decltype(widen(Z()))>(wide[1]);
+            between[0] = static_cast<decltype(widen(Z()))>(scaled<X, Z>(wide[0], alpha));
+            between[1] = static_cast<decltype(widen(Z()))>(scaled<X, Z>(wide[1], alpha));
             narrow_pair(out.at + i, between);
         }
         store<false>(z + (thread + u * threads) * N, out);
     }
     const int i = vectors * N + thread;
-    if (i < count) z[i] = cast_of<X, Z>(x[i]);
+    if (i < count) z[i] = cast_of<X, Z>(x[i], alpha);
 }
 
 template <typename X, typename Z>
 __global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
-    cast_kernel(const X *x, Z *z, int64_t n) {
+    cast_kernel(const X *x, Z *z, int64_t n, float alpha) {
     constexpr int WIDER = sizeof(X) > sizeof(Z) ? sizeof(X) : sizeof(Z);
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (STREAM_BYTES / WIDER),
                   first = blockIdx.x * tile;
     const int count = static_cast<int>(n - first < tile ? n - first : tile);
     if (gpu::has_access32())
-        cast_tile<X, Z, 32>(x + first, z + first, count);
+        cast_tile<X, Z, 32>(x + first, z + first, count, alpha);
     else
-        cast_tile<X, Z, 16>(x + first, z + first, count);
+        cast_tile<X, Z, 16>(x + first, z + first, count, alpha);
 }
 
 /* ---- nvfp4; the rule of quantisation is nvfp4_quantize_block()'s in numerics.h, to the bit ---- */
@@ -211,12 +219,12 @@ static launch_config simple_grid(const struct args *a, int64_t threads) {
 
 template <typename X, typename Z> static int launch_simple(const struct args *a) {
     return gpu_launch(simple_grid(a, a->s.n), simple_cast<X, Z>, operand<const X>(a, 0),
-                      operand<Z>(a, 1), a->s.n);
+                      operand<Z>(a, 1), a->s.n, a->alpha);
 }
 template <typename X, typename Z> static int launch_vector(const struct args *a) {
     const int64_t wider = sizeof(X) > sizeof(Z) ? sizeof(X) : sizeof(Z);
     return gpu_launch(stream_grid(a, a->s.n * wider, false), cast_kernel<X, Z>,
-                      operand<const X>(a, 0), operand<Z>(a, 1), a->s.n);
+                      operand<const X>(a, 0), operand<Z>(a, 1), a->s.n, a->alpha);
 }
 
 template <enum dtype D> static int cast_from_fp32_simple(const struct args *a) {
@@ -230,6 +238,12 @@ template <enum dtype D> static int cast_to_fp32_simple(const struct args *a) {
 }
 template <enum dtype D> static int cast_to_fp32_vector(const struct args *a) {
     return launch_vector<typename element<D>::type, float>(a);
+}
+template <enum dtype D> static int cast_from_bf16_simple(const struct args *a) {
+    return launch_simple<__nv_bfloat16, typename element<D>::type>(a);
+}
+template <enum dtype D> static int cast_from_bf16_vector(const struct args *a) {
+    return launch_vector<__nv_bfloat16, typename element<D>::type>(a);
 }
 template <> int cast_from_fp32_simple<DT_nvfp4>(const struct args *a) {
     return gpu_launch(simple_grid(a, a->s.n / FP4_BLOCK), simple_to_fp4, operand<const float>(a, 0),
@@ -260,5 +274,9 @@ const struct impl casts_cuda[] = {
     ROWS(cast_from_fp32, vector),
     ROWS(cast_to_fp32, simple),
     ROWS(cast_to_fp32, vector),
+    ROW(cast_from_bf16, simple, fp8_e4m3),
+    ROW(cast_from_bf16, simple, fp8_e5m2),
+    ROW(cast_from_bf16, vector, fp8_e4m3),
+    ROW(cast_from_bf16, vector, fp8_e5m2),
     {},
 };

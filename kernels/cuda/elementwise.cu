@@ -54,6 +54,14 @@ struct relu_of {
     enum { INPUTS = 1, STREAM = 0 };
     template <typename T, typename A> DEV static A of(A x, A, A) { return x > 0 ? x : 0; }
 };
+struct relu_backward_of { /* of y, and dy as it is stored */
+    enum { INPUTS = 2, STREAM = 0 };
+    template <typename T, typename A> DEV static A of(A y, A dy, A) { return y > 0 ? dy : 0; }
+};
+struct mse_backward_of {
+    enum { INPUTS = 2, STREAM = 0 };
+    template <typename T, typename A> DEV static A of(A x, A y, A alpha) { return alpha * (x - y); }
+};
 struct sqrt_of {
     enum { INPUTS = 1, STREAM = 0 };
     template <typename T> DEV static float of(float x, float, float) {
@@ -143,6 +151,20 @@ DEV vec<T, BYTES> map_vector(relu_of, const vec<T, BYTES> &x, const vec<T, BYTES
     return z;
 }
 
+template <typename T, int BYTES>
+DEV vec<T, BYTES> map_vector(relu_backward_of, const vec<T, BYTES> &y, const vec<T, BYTES> &dy,
+                             acc_of<T>) {
+    vec<T, BYTES> dx;
+#pragma unroll
+    for (int i = 0; i < vec<T, BYTES>::N; i += 2) {
+        acc_of<T> gate[2];
+        widen_pair(y.at + i, gate);
+        dx.at[i] = gate[0] > 0 ? dy.at[i] : narrowed<T>(acc_of<T>(0));
+        dx.at[i + 1] = gate[1] > 0 ? dy.at[i + 1] : narrowed<T>(acc_of<T>(0));
+    }
+    return dx;
+}
+
 /* Bytes of an operand a thread: of 8-bit elements, which take most arithmetic, half as many do. */
 template <typename T> constexpr int thread_bytes = sizeof(T) == 1 ? STREAM_BYTES / 2 : STREAM_BYTES;
 
@@ -223,11 +245,11 @@ template <class F, enum dtype D> static int persistent(const struct args *a) {
 
 #define ROW(op, name, t) \
     { OP_##op, #name, DT_##t, name<op##_of, DT_##t>, nullptr, nullptr }
-#define ROWS(op, name)                                                                  \
-    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16), \
-        ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
-#define STREAM_OP(op) ROWS(op, simple), ROWS(op, persistent), ROWS(op, vector)
-#define PLAIN_OP(op)  ROWS(op, simple), ROWS(op, vector)
+#define TRAINED_ROWS(op, name) \
+    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16)
+#define ROWS(op, name) TRAINED_ROWS(op, name), ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
+#define STREAM_OP(op)  ROWS(op, simple), ROWS(op, persistent), ROWS(op, vector)
+#define PLAIN_OP(op)   ROWS(op, simple), ROWS(op, vector)
 
 extern "C" const struct impl elementwise_cuda[];
 const struct impl elementwise_cuda[] = {
@@ -243,5 +265,8 @@ const struct impl elementwise_cuda[] = {
     PLAIN_OP(square),
     PLAIN_OP(mul),
     PLAIN_OP(div),
+    PLAIN_OP(relu_backward),
+    TRAINED_ROWS(mse_backward, simple),
+    TRAINED_ROWS(mse_backward, vector),
     {},
 };

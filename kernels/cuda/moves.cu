@@ -1,4 +1,4 @@
-/* moves.cu - copy: y = x; fill: y = a; triu: Y = X on and above the diagonal, 0 below. Bytes are bytes: a kernel serves every
+/* moves.cu - copy: y = x; fill: y = a; mean_loss_backward: dx = a (s - t), a fill; triu: Y = X on and above the diagonal, 0 below. Bytes are bytes: a kernel serves every
  * dtype of a size. "simple" is one element a thread, "vector" and "persistent" are stream.cuh's. */
 #include "../numerics.h"
 #include "stream.cuh"
@@ -138,6 +138,53 @@ template <enum dtype D> static int fill_persistent(const struct args *a) {
     return fill<D>(a, true);
 }
 
+/* ---- gradient of (s - t)^2, where s is the mean of x: a fill whose value the GPU knows ---- */
+
+template <enum dtype D> using acc_type = typename element<D>::acc;
+
+template <enum dtype D>
+DEV typename element<D>::type mean_gradient(const acc_type<D> *mean, const acc_type<D> *target,
+                                            acc_type<D> alpha) {
+    return narrowed<typename element<D>::type>(alpha * (*mean - *target));
+}
+
+template <enum dtype D>
+__global__ void simple_mean_loss(const acc_type<D> *mean, const acc_type<D> *target,
+                                 typename element<D>::type *dx, int64_t n, acc_type<D> alpha) {
+    const int64_t i = thread_of_grid();
+    if (i < n) dx[i] = mean_gradient<D>(mean, target, alpha);
+}
+
+template <enum dtype D>
+__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+    mean_loss_kernel(const acc_type<D> *mean, const acc_type<D> *target, unsigned char *dx,
+                     int64_t bytes, acc_type<D> alpha) {
+    using bits_type = typename bits_of_dtype<D>::type;
+    const auto value = mean_gradient<D>(mean, target, alpha);
+    uint64_t pattern = *reinterpret_cast<const bits_type *>(&value);
+#pragma unroll
+    for (unsigned bits = 8 * sizeof(bits_type); bits < 64; bits *= 2) pattern |= pattern << bits;
+    const int64_t tile = static_cast<int64_t>(blockDim.x) * STREAM_BYTES, first = blockIdx.x * tile;
+    const int count = static_cast<int>(bytes - first < tile ? bytes - first : tile);
+    if (gpu::has_access32())
+        fill_tile<32, false>(dx + first, count, pattern);
+    else
+        fill_tile<16, false>(dx + first, count, pattern);
+}
+
+template <enum dtype D> static int mean_loss_backward_simple(const struct args *a) {
+    using A = acc_type<D>;
+    return gpu_launch(simple_grid(a, a->s.n), simple_mean_loss<D>, operand<const A>(a, 0),
+                      operand<const A>(a, 1), operand<typename element<D>::type>(a, 2), a->s.n,
+                      a->alpha);
+}
+template <enum dtype D> static int mean_loss_backward_vector(const struct args *a) {
+    using A = acc_type<D>;
+    const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(typename element<D>::type));
+    return gpu_launch(stream_grid(a, bytes, false), mean_loss_kernel<D>, operand<const A>(a, 0),
+                      operand<const A>(a, 1), operand<unsigned char>(a, 2), bytes, a->alpha);
+}
+
 /* ---- triu ---- */
 
 template <typename T> __global__ void simple_triu(const T *x, T *y, int64_t n, int64_t elements) {
@@ -226,9 +273,9 @@ template <enum dtype D> static int triu_vector(const struct args *a) {
 
 #define ROW(op, name, t) \
     { OP_##op, #name, DT_##t, op##_##name<DT_##t>, nullptr, nullptr }
-#define ROWS(op, name)                                                                  \
-    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16), \
-        ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
+#define TRAINED_ROWS(op, name) \
+    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16)
+#define ROWS(op, name)           TRAINED_ROWS(op, name), ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
 #define ROWS_AND_NVFP4(op, name) ROWS(op, name), ROW(op, name, nvfp4)
 
 extern "C" const struct impl moves_cuda[];
@@ -239,6 +286,8 @@ const struct impl moves_cuda[] = {
     ROWS(fill, simple),
     ROWS(fill, persistent),
     ROWS(fill, vector),
+    TRAINED_ROWS(mean_loss_backward, simple),
+    TRAINED_ROWS(mean_loss_backward, vector),
     ROWS(triu, simple),
     ROWS(triu, vector),
     {},

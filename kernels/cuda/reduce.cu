@@ -1,4 +1,4 @@
-/* reduce.cu - s = x . y, sum x, max x, (sum x) / n; in the accumulator's type. A persistent grid reads in vectors, a block
+/* reduce.cu - s = x . y, sum x, max x, max |x|, (sum x) / n, (sum (x - y)^2) / n; in the accumulator's type. A persistent grid reads in vectors, a block
  * joins by shuffles, and the block that finishes last joins the blocks' results in their order: the same bits each time on
  * the same GPU. nvfp4: codes are joined a block of 16 at a time in fp16, where they are exact, then scaled. */
 #include "convert.cuh"
@@ -33,8 +33,26 @@ struct max_of { /* NaN is passed over */
     template <typename A> DEV static A join(A s, A t) { return fmax(s, t); }
 };
 
+struct amax_of { /* the same */
+    enum { INPUTS = 1 };
+    template <typename A> DEV static A identity() { return 0; }
+    template <typename A> DEV static A step(A s, A x, A) { return fmax(s, fabs(x)); }
+    template <typename A> DEV static A join(A s, A t) { return fmax(s, t); }
+};
+struct mse_of {
+    enum { INPUTS = 2 };
+    template <typename A> DEV static A identity() { return 0; }
+    template <typename A> DEV static A step(A s, A x, A y) { return fma(x - y, x - y, s); }
+    template <typename A> DEV static A join(A s, A t) { return s + t; }
+};
+
+/* What threads' results are joined in. Squares do not cancel: a thread's share is small enough for fp32, all are not. */
+template <class OP, typename A> struct joined { using type = A; };
+template <typename A> struct joined<mse_of, A> { using type = double; };
+
 template <enum dtype D> /* dtypes.def's accumulator */
 using acc_type = typename std::conditional<D == DT_fp64, double, float>::type;
+template <class OP, enum dtype D> using joined_type = typename joined<OP, acc_type<D>>::type;
 
 template <class OP> constexpr int blocks_per_sm = OP::INPUTS == 2 ? 3 : STREAM_BLOCKS_PER_SM;
 
@@ -170,8 +188,11 @@ template <class OP, typename A> DEV A join_block(A s, A *words) {
 }
 
 /* *out = s of all threads of the grid joined, times unit, over divisor; by the block that takes the last ticket. */
-template <class OP, typename A>
-DEV void join_grid(A s, A unit, A divisor, A *out, reduce_scratch *scratch) {
+template <class OP, typename R>
+DEV void join_grid(R share, R unit, typename joined<OP, R>::type divisor, R *out,
+                   reduce_scratch *scratch) {
+    using A = typename joined<OP, R>::type;
+    A s = share;
     SMEM(A, words, [2][WARPS]);
     SMEM(bool, is_last, [1]);
     s = join_block<OP>(s, words[0]);
@@ -191,7 +212,7 @@ DEV void join_grid(A s, A unit, A divisor, A *out, reduce_scratch *scratch) {
             s = OP::join(s, __ldcg(results + i));
         s = join_block<OP>(s, words[1]);
     }
-    if (threadIdx.x == 0) *out = s * unit / divisor;
+    if (threadIdx.x == 0) *out = static_cast<R>(s * unit / divisor);
 }
 
 /* ---- kernels ---- */
@@ -199,7 +220,7 @@ DEV void join_grid(A s, A unit, A divisor, A *out, reduce_scratch *scratch) {
 template <class OP, enum dtype D>
 __global__ void __launch_bounds__(THREADS)
     simple_reduce(const void *x, const void *y, acc_type<D> *out, reduce_scratch *scratch,
-                  int64_t n, acc_type<D> divisor) {
+                  int64_t n, joined_type<OP, D> divisor) {
     using A = acc_type<D>;
     const source<D> xs(x, n), ys(OP::INPUTS == 2 ? y : x, n);
     const int64_t stride = static_cast<int64_t>(gridDim.x) * THREADS;
@@ -248,7 +269,7 @@ DEV acc_type<D> share(const source<D> &x, const source<D> &y, int64_t n) {
 template <class OP, enum dtype D, bool STREAMING>
 __global__ void __launch_bounds__(THREADS, blocks_per_sm<OP>)
     reduce(const void *x, const void *y, acc_type<D> *out, reduce_scratch *scratch, int64_t n,
-           acc_type<D> divisor) {
+           joined_type<OP, D> divisor) {
     const source<D> xs(x, n), ys(OP::INPUTS == 2 ? y : x, n);
     const acc_type<D> s = gpu::has_access32() ? share<OP, D, 32, STREAMING>(xs, ys, n)
                                               : share<OP, D, 16, STREAMING>(xs, ys, n);
@@ -294,6 +315,18 @@ template <enum dtype D> static int max_simple(const struct args *a) {
 template <enum dtype D> static int max_persistent(const struct args *a) {
     return launch<max_of, D>(a, true, 1);
 }
+template <enum dtype D> static int amax_simple(const struct args *a) {
+    return launch<amax_of, D>(a, false, 1);
+}
+template <enum dtype D> static int amax_persistent(const struct args *a) {
+    return launch<amax_of, D>(a, true, 1);
+}
+template <enum dtype D> static int mse_simple(const struct args *a) {
+    return launch<mse_of, D>(a, false, static_cast<double>(a->s.n));
+}
+template <enum dtype D> static int mse_persistent(const struct args *a) {
+    return launch<mse_of, D>(a, true, static_cast<double>(a->s.n));
+}
 template <enum dtype D> static int mean_simple(const struct args *a) {
     return launch<sum_of, D>(a, false, static_cast<double>(a->s.n));
 }
@@ -303,12 +336,22 @@ template <enum dtype D> static int mean_persistent(const struct args *a) {
 
 #define ROW(op, name, t) \
     { OP_##op, #name, DT_##t, op##_##name<DT_##t>, nullptr, scratch_bytes }
-#define ROWS(op, name)                                                                  \
-    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16), \
-        ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2), ROW(op, name, nvfp4)
-#define OP_ROWS(op) ROWS(op, simple), ROWS(op, persistent)
+#define TRAINED_ROWS(op, name) \
+    ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16)
+#define VALUE_ROWS(op, name) \
+    TRAINED_ROWS(op, name), ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
+#define ROWS(op, name) VALUE_ROWS(op, name), ROW(op, name, nvfp4)
+#define OP_ROWS(op)    ROWS(op, simple), ROWS(op, persistent)
 
 extern "C" const struct impl reduce_cuda[];
 const struct impl reduce_cuda[] = {
-    OP_ROWS(dot), OP_ROWS(sum), OP_ROWS(max), OP_ROWS(mean), {},
+    OP_ROWS(dot),
+    OP_ROWS(sum),
+    OP_ROWS(max),
+    OP_ROWS(mean),
+    VALUE_ROWS(amax, simple),
+    VALUE_ROWS(amax, persistent),
+    TRAINED_ROWS(mse, simple),
+    TRAINED_ROWS(mse, persistent),
+    {},
 };

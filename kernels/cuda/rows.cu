@@ -7,13 +7,13 @@
  *   warp_registers    a warp a row: no barrier at all; unaligned rows as well
  * Rows are aligned when their bytes are a multiple of 16. Sums and maxima are kept in the accumulator's type. */
 #include "pieces.cuh"
+#include "teams.cuh"
 
 #include <math.h>
 
 namespace row_kernels { /* a name of its own: the emulation finds kernels by their symbols */
 
 enum {
-    WARP = 32,
     ROW_WARPS = 8, /* rows of a block of warp_registers */
     /* what a thread keeps in registers, widened: half of what lets 1024 threads be resident */
     KEPT_BYTES = 128,
@@ -28,45 +28,6 @@ enum {
 template <enum dtype D> using stored = typename element<D>::type;
 template <enum dtype D> using wide = typename element<D>::acc;
 template <enum dtype D> constexpr int KEPT = KEPT_BYTES / static_cast<int>(sizeof(wide<D>));
-
-/* ---- who shares a row ---- */
-
-template <class A> DEV A larger(A x, A y) { return x > y ? x : y; }
-
-template <class A> DEV A warp_sum(A v) {
-#pragma unroll
-    for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
-    return v;
-}
-template <class A> DEV A warp_max(A v) {
-#pragma unroll
-    for (int d = WARP / 2; d > 0; d /= 2) v = larger(v, __shfl_xor_sync(0xffffffffu, v, d));
-    return v;
-}
-
-/* Every member gets the result. */
-struct warp_team {
-    DEV static int rank() { return static_cast<int>(threadIdx.x) % WARP; }
-    template <class A> DEV static A sum(A v) { return warp_sum(v); }
-    template <class A> DEV static A max(A v) { return warp_max(v); }
-};
-
-struct block_team {
-    DEV static int rank() { return static_cast<int>(threadIdx.x); }
-    DEV static int size() { return static_cast<int>(blockDim.x); }
-    template <class A> DEV static A gather(A v, A none) { /* of warp i to lane i of each warp */
-        SMEM(A, part, [WARP]);
-        if (rank() % WARP == 0) part[rank() / WARP] = v;
-        __syncthreads(); /* all parts are there */
-        const A mine = rank() % WARP < size() / WARP ? part[rank() % WARP] : none;
-        __syncthreads(); /* all have read: the next reduction may write */
-        return mine;
-    }
-    template <class A> DEV static A sum(A v) { return warp_sum(gather(warp_sum(v), A(0))); }
-    template <class A> DEV static A max(A v) {
-        return warp_max(gather(warp_max(v), static_cast<A>(-INFINITY)));
-    }
-};
 
 /* ---- where a row is kept ----
  * Member `rank` of a team of `size` owns pieces rank, rank + size, ... of W elements. each() visits its elements,

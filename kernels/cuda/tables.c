@@ -1,15 +1,18 @@
 /* tables.c - the GPU's rows, from the plain to the fast: of those that accept a problem the last is the best. */
 #include "../catalogue.h"
 
-extern const struct impl casts_cuda[], elementwise_cuda[], fma_cuda[], matvec_cuda[], moves_cuda[],
-    optimizers_cuda[], reduce_cuda[], rows_cuda[], transpose_cuda[];
+extern const struct impl casts_cuda[], elementwise_cuda[], embedding_cuda[], fma_cuda[],
+    losses_cuda[], matvec_cuda[], moves_cuda[], optimizers_cuda[], reduce_cuda[], rows_cuda[],
+    transpose_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
     matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_tf32_cuda[];
 
 const struct impl *const cuda_kernels[] = {
     casts_cuda,
     elementwise_cuda,
+    embedding_cuda,
     fma_cuda,
+    losses_cuda,
     matvec_cuda,
     moves_cuda,
     optimizers_cuda,

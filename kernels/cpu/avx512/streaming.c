@@ -1,6 +1,7 @@
-/* streaming.c - copy, fill, triu, casts and elementwise operations with non-temporal 512-bit stores. */
+/* streaming.c - copy, fill, triu, casts, elementwise operations and the gradient of an embedding with non-temporal 512-bit stores. */
 #define STREAMING
 #include "vec.h"
+#include "../embedding.h"
 #include "../isa.h"
 #include "../move_bytes.h"
 #include "../parallel.h"
@@ -24,6 +25,9 @@ static const char *refuses_nvfp4(const struct args *a) {
 #include "../each_dtype.inc"
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
+#define TRAINED_ONLY
+#define BODY "embedding.inc"
+#include "../each_dtype.inc"
 
 #define NAME       "avx512_nt"
 #define REFUSES(t) refuses_##t
@@ -38,5 +42,14 @@ const struct impl elementwise_nt_avx512[] = {
 const struct impl stream_nt_avx512[] = {
 #include "../moves_rows.inc"
 #include "../elementwise_stream_rows.inc"
+    {.run = NULL},
+};
+
+#undef REFUSES
+#define REFUSES(t) refuses_table_##t
+
+extern const struct impl embedding_nt_avx512[];
+const struct impl embedding_nt_avx512[] = {
+#include "../embedding_rows.inc"
     {.run = NULL},
 };
