@@ -15,7 +15,9 @@ command -v gnuplot >/dev/null || charts=0
 
 # view FILE WIDTH HEIGHT SCHEME: opens it with the checks in it. In a frame: no window is as narrow as a phone.
 view() {
-    local script="const WIDTH = $2, DARK = $([ "$4" = dark ] && echo true || echo false), CHARTS = $charts; window.pageErrors = [];"
+    local dark=false script
+    [ "$4" = light ] || dark=true
+    script="const WIDTH = $2, DARK = $dark, CHARTS = $charts; window.pageErrors = [];"
     script+="window.addEventListener('error', function (e) { window.pageErrors.push(e.message); });"
     script+="console.error = console.warn = function (x) { window.pageErrors.push(String(x)); };"
     {
