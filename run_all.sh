@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_all.sh - measures this machine from start to end: build, ceilings, kernels, charts, findings.
+# run_all.sh - measures this machine from start to end: build, ceilings, kernels, charts, report, findings.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -8,7 +8,7 @@ usage() {
 Usage: ./run_all.sh [options]
 
 Sets up and builds if needed, measures the ceilings of this machine and every operation against them, draws charts
-and ends with a table of findings and the paths of the pictures. Takes about 10 minutes on 2 cores.
+writes a report, and ends with a table of findings and the paths of pictures and report. About 10 minutes on 2 cores.
 
   --smoke         one or two sizes of each, under a minute
   --full          the long sweeps
@@ -132,10 +132,13 @@ if [ "$effort" != smoke ] && { [ $resume = 0 ] || [ ! -s "$out/claims.csv" ]; };
 fi
 step plot "$out" >/dev/null    # the list comes last; without gnuplot it says so, and writes the data of the charts
 
+step report "$out" >/dev/null
+
 # ---- findings ----
 
 step summary "$out"
 pictures=$(find "$out" -name '*.png' | sort)
 [ -z "$pictures" ] || printf '\nCharts:\n%s\n' "$pictures"
+printf '\nReport, to be opened in a browser:\n%s\n' "$out/report.html"
 [ $result = 0 ] || echo "run_all: some kernels are wrong or have failed: see $out/bench.csv" >&2
 exit $result

@@ -163,24 +163,37 @@ static void name_run(struct chart_runs *runs, size_t i) {
         snprintf(run->label, sizeof run->label, "%.*s (%d)", (int)sizeof first - 16, first, n);
 }
 
-/* The GPUs of the published chart have its colours. Any other device has the colour that its name gives, and the next free
- * one where two in a chart would share it: of equal runs every machine makes equal charts. */
-static unsigned colour_of(const struct chart_runs *runs, size_t before, const char *device) {
+/* Any other device than the GPUs of the published chart has the colour that its name gives, and the next free one where
+ * two in a chart would share it. Devices choose in the order of their names: that of the runs makes no difference. */
+static unsigned free_colour(const struct chart_runs *runs, const char *device) {
     static const unsigned palette[] = {0xd55e00, 0x009e73, 0x0072b2, 0xcc79a7,
                                        0x000000, 0x56b4e9, 0xe69f00};
     enum { COLOURS = sizeof palette / sizeof *palette, STRONG = 5 }; /* the rest is pale on paper */
     unsigned hash = 2166136261u;                                     /* FNV-1a */
-    if (chart_gpu_colour(device) != CHART_NO_COLOUR) return chart_gpu_colour(device);
     for (const char *c = device; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
     for (unsigned k = 0; k < COLOURS; k++) {
         const unsigned colour = palette[k < STRONG ? (hash + k) % STRONG : k];
         bool taken = false;
-        for (size_t i = 0; i < before; i++)
-            taken = taken ||
-                    (runs->run[i].colour == colour && strcmp(runs->run[i].device, device) != 0);
+        for (size_t i = 0; i < runs->count; i++) taken = taken || runs->run[i].colour == colour;
         if (!taken) return colour;
     }
     return palette[hash % STRONG];
+}
+
+static void colour_runs(struct chart_runs *runs) {
+    for (size_t i = 0; i < runs->count; i++)
+        runs->run[i].colour = chart_gpu_colour(runs->run[i].device);
+    for (;;) {
+        const char *next = NULL;
+        for (size_t i = 0; i < runs->count; i++)
+            if (runs->run[i].colour == CHART_NO_COLOUR &&
+                (!next || strcmp(runs->run[i].device, next) < 0))
+                next = runs->run[i].device;
+        if (!next) return;
+        const unsigned colour = free_colour(runs, next);
+        for (size_t i = 0; i < runs->count; i++)
+            if (strcmp(runs->run[i].device, next) == 0) runs->run[i].colour = colour;
+    }
 }
 
 /* `word` as a part of a name: "h100" of "nvidia-h100-80gb", not of "h1000". */
@@ -204,9 +217,9 @@ unsigned chart_gpu_colour(const char *name) {
 }
 
 void chart_runs_name(struct chart_runs *runs) {
+    colour_runs(runs);
     for (size_t i = 0; i < runs->count; i++) {
         name_run(runs, i);
-        runs->run[i].colour = colour_of(runs, i, runs->run[i].device);
         for (size_t k = 0; k < i; k++)
             if (runs->run[k].colour == runs->run[i].colour) runs->run[i].dash++;
     }

@@ -67,7 +67,8 @@ static int write_roofs(struct chart_out *out, const char *name, const struct lay
     for (size_t i = 0; i < layers; i++) {
         const double kink = l[i].compute / l[i].bandwidth;
         const double number[] = {l[i].compute, l[i].bandwidth, kink};
-        chart_csv_text(f, l[i].run->label);
+        snprintf(text, sizeof text, "%.46s", l[i].run->label);
+        chart_csv_text(f, text);
         for (int k = 0; k < 3; k++) {
             snprintf(text, sizeof text, k == 2 ? "%.3g" : "%.4g", number[k]);
             chart_csv_text(f, isfinite(number[k]) ? text : "-");
@@ -149,13 +150,15 @@ static int overlay(struct chart_out *out, const struct chart_runs *runs, enum dt
     static struct chart_group group[CHART_MAX_GROUPS];
     char name[64], part[4][96];
     struct chart_vars v;
-    size_t roofs = 0;
+    size_t roofs = 0, longest = 0;
     int lines = 0, status;
     memset(group, 0, sizeof group);
     for (size_t i = 0; i < runs->count; i++) {
         fill_layer(&layer[i], &runs->run[i], t);
         /* a run that has neither points nor a ceiling of this dtype says nothing here */
         roofs += layer[i].points > 0 && has_roof(&layer[i]);
+        const size_t length = strlen(runs->run[i].label);
+        longest = length > longest ? length : longest;
     }
     if (roofs < 2) return 0;
     static const char *const suffix[] = {"roofs", "points", "marks", "key"};
@@ -180,6 +183,7 @@ static int overlay(struct chart_out *out, const struct chart_runs *runs, enum dt
     chart_set_number(&v, "y_min", a.y_min);
     chart_set_number(&v, "y_max", a.y_max);
     chart_set_number(&v, "lines", lines);
+    chart_set_number(&v, "longest", (double)longest);
     chart_draw(out, &v, "overlay", name);
     return 0;
 }

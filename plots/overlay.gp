@@ -59,9 +59,10 @@ if (!compact) {
     set label 4 'kink' at 1, at(-1) right font size textcolor rgb 0x555555
     set label 5 'operation' at 0.06, below(-1) left font size textcolor rgb 0x555555
     set label 6 'FLOP/byte' at 1, below(-1) right font size textcolor rgb 0x555555
+    names = longest <= 28 ? size : (longest <= 36 ? ',10' : ',8')
     plot for [i = 0:runs - 1] roofs_data using (0):(at(of(i, "run_index"))):(0.09):(0) with vectors nohead lw 3 lc rgb hue(i) dt dash(i), \
          for [i = 0:runs - 1] roofs_data using (0.045):(at(of(i, "run_index"))) with points pt shape[i % 8 + 1] ps 1.6 * dot lc rgb hue(i), \
-         roofs_data using (0.11):(at(column("run_index"))):(strcol("run")) with labels left font size textcolor rgb dark, \
+         roofs_data using (0.11):(at(column("run_index"))):(strcol("run")) with labels left font names textcolor rgb dark, \
          roofs_data using (0.7):(at(column("run_index"))):(strcol("peak")) with labels right font size textcolor rgb dark, \
          roofs_data using (0.85):(at(column("run_index"))):(strcol("bandwidth")) with labels right font size textcolor rgb dark, \
          roofs_data using (1):(at(column("run_index"))):(strcol("intensity")) with labels right font size textcolor rgb dark, \

@@ -44,23 +44,24 @@ pass_if "nothing was run" [ ! -e log ]
 run "$all" --smoke --out "my run" --threads 1,all
 pass_if "status $status" [ "$status" -eq 0 ]
 pass_if "steps" logged 'peaks --effort smoke --out my run --threads 1,all' \
-    'bench --effort smoke --out my run --threads 1,all' 'plot my run' 'summary my run'
+    'bench --effort smoke --out my run --threads 1,all' 'plot my run' 'report my run' 'summary my run'
 pass_if "training: plain, in parts, with checkpointing, on text" \
     [ "$(grep -cE '^train --out my run .*(--steps 8|--micro-batches 4|--checkpoint sqrt|--data my run/text.bin --steps 60)$' log)" -eq 4 ]
 pass_if "training comes before the charts" [ "$(grep -n '^train' log | tail -1 | cut -d: -f1)" -lt "$(grep -n '^plot' log | cut -d: -f1)" ]
 pass_if "findings are on stdout" grep -qx findings out
 pass_if "so are the pictures" grep -qx 'my run/charts/roofline.png' out
+pass_if "so is the report" grep -qx 'my run/report.html' out
 
 rm log
 run "$all" --full --resume "my run"
 pass_if "resume" logged 'peaks --effort full --out my run --resume' 'bench --effort full --out my run --resume' \
-    'claims --out my run' 'plot my run' 'summary my run'
+    'claims --out my run' 'plot my run' 'report my run' 'summary my run'
 
 rm log
 echo once >"my run/claims.csv"
 run "$all" --resume "my run"
 pass_if "claims are not measured again" logged 'peaks --effort default --out my run --resume' \
-    'bench --effort default --out my run --resume' 'plot my run' 'summary my run'
+    'bench --effort default --out my run --resume' 'plot my run' 'report my run' 'summary my run'
 
 # ---- exit statuses ----
 rm log

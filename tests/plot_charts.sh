@@ -110,6 +110,55 @@ expect 2 4 env PATH="$work/halting:$PATH" "$roofline" plot --specs -o "$work/hal
 [ -z "$(find "$work/halted" -name '*.p*g*' -o -name '*.svg*')" ] || fail "half a picture was left behind"
 [ "$(sort -u "$work/locale")" = C ] || fail "gnuplot runs in the caller's locale"
 
+# ---- several runs: common charts, and a device has one colour wherever it stands ----
+for device in h100-sxm some-cpu; do
+    mkdir "$work/$device"
+    for file in bench peaks; do sed "s/^sample-cpu,/$device,/" "$sample/$file.csv" > "$work/$device/$file.csv"; done
+done
+expect 2 1 "$roofline" plot "$sample" "$work/some-cpu"
+contains "$work/stderr" '-o OUT'
+expect 0 1 env PATH="$work/empty" "$roofline" plot "$sample" "$work/some-cpu" "$sample" -o "$work/three"
+for data in overlay_fp32_roofs overlay_fp32_points overlay_fp32_key sweep_read sweep_matmul_fp32 ladder_devices ratio_fp32 ratio_bf16; do
+    [ -s "$work/three/data/$data.csv" ] || fail "no data file $data.csv"
+done
+contains "$work/three/data/overlay_fp32_roofs.csv" '"sample-cpu 2026-01-15","235","88.08","2.67"' '"some-cpu"' '"sample-cpu 2026-01-15 (2)"'
+awk -F, 'NR > 1 && $(NF - 3) != 1 { exit 1 }' "$work/three/data/ratio_fp32.csv" || fail "equal runs differ"
+[ "$(cut -d, -f 4 "$work/three/data/sweep_read.csv" | sort -u | tr '\n' ' ')" = '0 1 2 run_index ' ] || fail "not every run is in sweep_read"
+mkdir "$work/recording"
+printf '#!/bin/sh\ncat >> "%s/script"\nexit 1\n' "$work" > "$work/recording/gnuplot"
+chmod +x "$work/recording/gnuplot"
+# colours ORDER...: "label colour" of each run, sorted
+colours() {
+    rm -f "$work/script"
+    PATH="$work/recording:$PATH" "$roofline" plot "$@" -o "$work/colours" --format svg > /dev/null 2>&1
+    sed -n "s/^label_\([0-9]*\) = '\(.*\)'$/\1 label \2/p; s/^colour_\([0-9]*\) = /\1 colour /p" "$work/script" | sort -u |
+        awk '$2 == "colour" { colour[$1] = $3 } $2 == "label" { label[$1] = $3 } END { for (i in label) print label[i], colour[i] }' | sort
+}
+colours "$sample" "$work/some-cpu" "$work/h100-sxm" > "$work/colours.1"
+colours "$work/h100-sxm" "$work/some-cpu" "$sample" > "$work/colours.2"
+cmp -s "$work/colours.1" "$work/colours.2" || fail "another order, other colours"
+grep -q "^h100-sxm $((0x0072b2))\$" "$work/colours.1" || fail "an H100 has not its colour"
+[ "$(cut -d ' ' -f 2 "$work/colours.1" | sort -u | grep -c '')" -eq 3 ] || fail "two devices have one colour"
+mkdir "$work/both"
+for file in bench peaks; do
+    cp "$sample/$file.csv" "$work/both" && tail -n +2 "$work/some-cpu/$file.csv" | sed 's|^some-cpu,|../some cpu,|' >> "$work/both/$file.csv"
+done
+expect 0 1 env PATH="$work/empty" "$roofline" plot "$work/both"
+for data in overlay_fp32_points roofline_fp32_points; do
+    [ -s "$work/both/charts/data/$data.csv" ] || fail "two devices of one folder: no $data.csv"
+done
+[ -s "$work/both/charts/device-2/data/roofline_fp32_points.csv" ] || fail "no charts of a folder's second device"
+
+# ---- rows that differ in one thing ----
+mkdir "$work/effects"
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; print; next } $c["op"] == "relu" && $c["dtype"] == "fp32" && $c["cache"] == "warm" {
+    print; $c["fill"] = "zeros"; time = $c["time_s"]; $c["time_s"] = time / 2; print; $c["fill"] = "normal"; $c["cache"] = "cold"
+    $c["time_s"] = 4 * time; print }' "$sample/bench.csv" > "$work/effects/bench.csv"
+expect 0 2 env PATH="$work/empty" "$roofline" plot "$work/effects"
+awk -F, 'NR > 1 && ($(NF - 3) < 0.2499 || $(NF - 3) > 0.2501) { exit 1 }' "$work/effects/charts/data/cold_warm.csv" || fail "cold is not a quarter of warm"
+awk -F, 'NR > 1 && ($(NF - 3) < 1.999 || $(NF - 3) > 2.001) { exit 1 }' "$work/effects/charts/data/fill.csv" || fail "zeros are not twice as fast"
+[ "$(grep -c '' "$work/effects/charts/data/fill.csv")" -gt 2 ] || fail "no effect of the fill"
+
 if ! command -v gnuplot > /dev/null; then
     [ "$failures" -eq 0 ] || exit 1
     echo "no gnuplot: the charts themselves were not checked"
@@ -139,6 +188,14 @@ contains "$charts/matmul_fp32.svg" packed_avx2 openblas 'measured ceiling' 'kink
 contains "$charts/vendor_bf16.svg" 'ours / vendor' onednn
 contains "$charts/streams_fp32.svg" 'DRAM ceiling, far 88.08' softmax
 contains "$charts/published_bf16.svg" 'A100 SXM4 80GB' 295.4 2250 'matmul n = 1024' gelu
+
+expect 0 0 "$roofline" plot "$sample" "$work/some-cpu" "$sample" -o "$work/compared" --format svg
+contains "$work/compared/overlay_fp32.svg" 'Rooflines of 3 runs, fp32' 'some-cpu' '(2)' 'matmul n = 1024' 88.08
+contains "$work/compared/sweep_read.svg" 'Read bandwidth against working set' 'some-cpu' '256 MiB'
+contains "$work/compared/ladder_devices.svg" 'Compute ceilings of 3 runs' fp64 467.5
+contains "$work/compared/ratio_fp32.svg" 'ratio of rates' softmax '1.00'
+expect 0 1 "$roofline" plot "$work/effects" -o "$work/effects/drawn" --format svg
+for chart in cold_warm fill; do [ -s "$work/effects/drawn/$chart.svg" ] || fail "no chart $chart"; done
 
 # ---- in a locale with decimal commas: the same pictures ----
 german=$(locale -a 2> /dev/null | grep -i -m 1 -e '^de_DE.utf' -e '^fr_FR.utf')

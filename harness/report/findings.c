@@ -483,7 +483,8 @@ static void say_problems(struct findings *out, const struct chart_pair *pair, si
     const struct chart_pair *low = NULL, *high = NULL;
     char low_name[400], high_name[400];
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(pair[i].a->bound, bound) != 0) continue;
+        const char *of = *pair[i].a->bound ? pair[i].a->bound : pair[i].b->bound;
+        if (strcmp(of, bound) != 0) continue;
         const double ratio = pair[i].a->time_s / pair[i].b->time_s;
         sum += log(ratio);
         n++;
@@ -493,12 +494,15 @@ static void say_problems(struct findings *out, const struct chart_pair *pair, si
     if (n < 2) return;
     name_row(low->b, low_name, sizeof low_name);
     name_row(high->b, high_name, sizeof high_name);
-    add(out, FINDING_FACT, strcmp(bound, "memory") == 0 ? "Memory-bound" : "Compute-bound",
-        "In %zu equal problems bound by %s it has %.3g times the rate (geometric mean of the "
-        "fastest "
-        "rows); at least %.3g, %s, at most %.3g, %s.",
-        n, strcmp(bound, "memory") == 0 ? "memory" : "arithmetic", exp(sum / (double)n),
-        low->a->time_s / low->b->time_s, low_name, high->a->time_s / high->b->time_s, high_name);
+    const int kind = strcmp(bound, "memory") == 0 ? 0 : *bound ? 1 : 2;
+    static const char *const lead[] = {"Memory-bound", "Compute-bound", "Other problems"};
+    static const char *const by[] = {" bound by memory", " bound by arithmetic", ""};
+    add(out, FINDING_FACT, lead[kind],
+        "In %zu equal problems%s it has %.3g times the rate (geometric mean of the fastest rows); "
+        "at "
+        "least %.3g, %s, at most %.3g, %s.",
+        n, by[kind], exp(sum / (double)n), low->a->time_s / low->b->time_s, low_name,
+        high->a->time_s / high->b->time_s, high_name);
 }
 
 int findings_of_pair(struct findings *out, const struct chart_run *a, const struct chart_run *b) {
@@ -518,6 +522,7 @@ int findings_of_pair(struct findings *out, const struct chart_run *a, const stru
     }
     say_problems(out, pair, count, "memory");
     say_problems(out, pair, count, "compute");
+    say_problems(out, pair, count, "");
     free(pair);
     return 0;
 }

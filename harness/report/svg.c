@@ -13,16 +13,17 @@
 
 enum { LARGEST = 16 << 20, SYMBOLS = 32 };
 
-/* The number of the point symbol that "...gpPt<number>" names; -1: none, or beyond what is kept account of. */
+/* The number of the point symbol that "Pt<number>" or "Dot" behind "gp" names; -1: none, or beyond what is kept account of. */
 static int symbol_at(const char *text) {
-    const int n = atoi(text);
-    return isdigit((unsigned char)*text) && n < SYMBOLS ? n : -1;
+    if (strncmp(text, "Dot", 3) == 0) return SYMBOLS - 1;
+    const int n = strncmp(text, "Pt", 2) == 0 ? atoi(text + 2) : -1;
+    return n >= 0 && isdigit((unsigned char)text[2]) && n < SYMBOLS - 1 ? n : -1;
 }
 
 /* Which point symbols a piece of text refers to. */
 static void mark_symbols(const char *text, bool used[SYMBOLS]) {
-    for (const char *at = text; (at = strstr(at, "#gpPt")); at++)
-        if (symbol_at(at + 5) >= 0) used[symbol_at(at + 5)] = true;
+    for (const char *at = text; (at = strstr(at, "#gp")); at++)
+        if (symbol_at(at + 3) >= 0) used[symbol_at(at + 3)] = true;
 }
 
 /* One line without its font, ids and references within this chart. */
@@ -100,8 +101,8 @@ static void copy_definitions(FILE *f, char **at, const char *body, const char *p
     char *line, *symbol[SYMBOLS] = {NULL};
     bool used[SYMBOLS] = {false}, any = false;
     while ((line = next_line(at)) && !strstr(line, "</defs>")) {
-        const char *id = strstr(line, " id='gpPt");
-        if (id && symbol_at(id + 9) >= 0) symbol[symbol_at(id + 9)] = line;
+        const char *id = strstr(line, " id='gp");
+        if (id && symbol_at(id + 7) >= 0) symbol[symbol_at(id + 7)] = line;
     }
     mark_symbols(body, used);
     for (int depth = 0; depth < 3; depth++)
