@@ -1,7 +1,7 @@
 /* einsum_lower.c - dimensions of size 1 do not count. A transpose of a matrix exchanges the first and the last part of a list of
  * dimensions: [x y z] -> [z x y]. Of the forms that compute a product the one whose transposes move the least is taken. */
 #include "einsum_lower.h"
-#include "einsum_permute.h"
+#include "einsum_form.h"
 
 #include <math.h>
 
@@ -146,93 +146,6 @@ static void take_diagonals(struct planner *p, struct tensor_state *x) {
 
 /* ---- products ---- */
 
-/* What an axis of a product does. */
-struct roles {
-    struct axes batch, m, n, k;
-};
-
-/* Sorts the axes of both operands by what they do; m is the first operand's. */
-static void find_roles(const struct axes *in[2], const struct axes *out, struct roles *r) {
-    *r = (struct roles){{.count = 0}, {.count = 0}, {.count = 0}, {.count = 0}};
-    for (int o = 0; o < 2; o++)
-        for (int i = 0; i < in[o]->count; i++) {
-            const int axis = in[o]->axis[i];
-            const bool stays = axes_contain(out, axis), both = axes_contain(in[1 - o], axis);
-            struct axes *role = !stays ? &r->k : both ? &r->batch : o == 0 ? &r->m : &r->n;
-            if (o == 0 || !both) role->axis[role->count++] = axis;
-        }
-}
-
-static struct axes joined(const struct axes *a, const struct axes *b, const struct axes *c) {
-    struct axes all = *a;
-    axes_append(&all, b);
-    axes_append(&all, c);
-    return all;
-}
-
-/* The axes of a set as a tensor has them. */
-static struct axes in_order_of(const struct axes *set, const struct axes *tensor) {
-    struct axes sorted = {.count = 0};
-    for (int i = 0; i < tensor->count; i++)
-        if (axes_contain(set, tensor->axis[i])) sorted.axis[sorted.count++] = tensor->axis[i];
-    return sorted;
-}
-
-/* One way to compute a product. */
-struct form {
-    int x; /* the operand that is X */
-    enum layout layout;
-    struct axes order[3]; /* of X, Y and the product [batch m n] */
-    struct roles roles;   /* of X and Y */
-    double moved;         /* elements, by transposes before and after */
-};
-
-/* out NULL: the product may stay as it comes. */
-static struct form form_of(const struct planner *p, const struct axes *in[2],
-                           const struct axes *out, const struct roles *r, int x,
-                           enum layout layout) {
-    struct form f = {.x = x, .layout = layout, .roles = *r};
-    if (x == 1) {
-        f.roles.m = r->n;
-        f.roles.n = r->m;
-    }
-    const struct axes *b = &f.roles.batch, *m = &f.roles.m, *n = &f.roles.n, *k = &f.roles.k;
-    f.order[0] = layout == LAYOUT_TN ? joined(b, k, m) : joined(b, m, k);
-    f.order[1] = layout == LAYOUT_NT ? joined(b, n, k) : joined(b, k, n);
-    f.order[2] = joined(b, m, n);
-    f.moved =
-        axes_rotations(p->full, in[x], &f.order[0]) * (double)axes_extent(p->full, in[x]) +
-        axes_rotations(p->full, in[1 - x], &f.order[1]) * (double)axes_extent(p->full, in[1 - x]);
-    if (out)
-        f.moved +=
-            axes_rotations(p->full, &f.order[2], out) * (double)axes_extent(p->full, &f.order[2]);
-    return f;
-}
-
-/* The form that moves the least. A matrix times a vector, not a vector times a matrix. */
-static struct form best_form(const struct planner *p, const struct axes *in[2],
-                             const struct axes *out, bool any_order) {
-    static const enum layout layouts[] = {LAYOUT_NN, LAYOUT_NT, LAYOUT_TN};
-    struct roles roles;
-    struct form best = {.moved = INFINITY};
-    find_roles(in, out, &roles);
-    for (unsigned choice = 0; choice < 16; choice++) {
-        const struct roles ordered = {in_order_of(&roles.batch, in[choice & 1]),
-                                      in_order_of(&roles.m, choice & 2 ? out : in[0]),
-                                      in_order_of(&roles.n, choice & 4 ? out : in[1]),
-                                      in_order_of(&roles.k, in[choice >> 3])};
-        for (int x = 0; x < 2; x++)
-            for (int i = 0; i < 3 && best.moved > 0; i++) {
-                const struct axes *m = x ? &roles.n : &roles.m, *n = x ? &roles.m : &roles.n;
-                if (m->count == 0 && n->count > 0) continue;
-                const struct form f =
-                    form_of(p, in, any_order ? NULL : out, &ordered, x, layouts[i]);
-                if (f.moved < best.moved) best = f;
-            }
-    }
-    return best;
-}
-
 /* The call that multiplies X and Y, which are stored alike. */
 static struct lowered_step multiply(const struct planner *p, const struct form *f,
                                     const struct tensor_state *X, const struct tensor_state *Y) {
@@ -267,7 +180,7 @@ static struct lowered_step multiply(const struct planner *p, const struct form *
 static void contract(struct planner *p, struct tensor_state *x, struct tensor_state *y,
                      const struct axes *out, bool any_order) {
     const struct axes *in[2] = {&x->axes, &y->axes};
-    const struct form f = best_form(p, in, out, any_order);
+    const struct form f = product_form(p->full, in, out, any_order);
     struct tensor_state *X = f.x ? y : x, *Y = f.x ? x : y;
     const struct roles *r = &f.roles;
     const bool elementwise = r->m.count + r->n.count + r->k.count == 0;
@@ -306,25 +219,32 @@ static void sum_out(struct planner *p, struct tensor_state *x, const struct axes
         x->axes = kept;
         return;
     }
-    const struct axes order = in_order_of(&kept, any_order ? &x->axes : stay);
+    const struct axes order = axes_in_order_of(&kept, any_order ? &x->axes : stay);
     struct tensor_state ones = {.dtype = x->dtype, .axes = gone};
     add_step(p, &ones, of_vector(p, OP_fill, &ones));
     contract(p, x, &ones, &order, any_order);
 }
 
-/* One call a row of what is reduced; rows are brought into the output's order before or, where that moves less, after. */
+/* One call a row of what is reduced. Rows are brought into the output's order before or, where that moves less, after; in
+ * which order a row's elements come does not matter. */
 static void reduce_rows(struct planner *p, struct tensor_state *x, enum op_id op,
                         const struct axes *out) {
-    struct axes kept, gone;
+    struct axes kept, gone, order = {.count = 0};
     const struct axes none = {.count = 0};
+    double least = INFINITY;
+    bool late = false;
     split(&x->axes, out, &kept, &gone);
-    const struct axes before = joined(out, &gone, &none), after = joined(&kept, &gone, &none);
-    const double all = (double)axes_extent(p->full, &x->axes),
-                 some = (double)axes_extent(p->full, &kept);
-    const bool late = axes_rotations(p->full, &x->axes, &after) * all +
-                          axes_rotations(p->full, &kept, out) * some <
-                      axes_rotations(p->full, &x->axes, &before) * all;
-    permute(p, x, late ? &after : &before);
+    for (int turn = 0; turn < gone.count; turn++, axes_rotate(&gone, (struct rotation){0, 1})) {
+        const struct axes before = axes_joined(out, &gone, &none),
+                          after = axes_joined(&kept, &gone, &none);
+        const double first = axes_moved(p->full, &x->axes, &before),
+                     last = axes_moved(p->full, &x->axes, &after) + axes_moved(p->full, &kept, out);
+        if (fmin(first, last) >= least) continue;
+        least = fmin(first, last);
+        late = last < first;
+        order = late ? after : before;
+    }
+    permute(p, x, &order);
     struct lowered_step s = of_vector(p, op, x);
     s.calls = extent(p, &kept);
     s.s.n = s.apart = extent(p, &gone);
@@ -392,7 +312,7 @@ static void lower_product(struct planner *p, struct tensor_state *tensor, const 
         const int x = at[order.pair[i][0]], y = at[order.pair[i][1]];
         const struct axes stay = needed(tensor, operands, x, y, out);
         const bool last = i + 1 == order.pairs;
-        struct axes result = in_order_of(&stay, &tensor[x].axes);
+        struct axes result = axes_in_order_of(&stay, &tensor[x].axes);
         for (int k = 0; k < tensor[y].axes.count; k++) {
             const int axis = tensor[y].axes.axis[k];
             if (axes_contain(&stay, axis) && !axes_contain(&result, axis))

@@ -15,6 +15,20 @@ void axes_append(struct axes *a, const struct axes *b) {
     for (int i = 0; i < b->count; i++) a->axis[a->count++] = b->axis[i];
 }
 
+struct axes axes_joined(const struct axes *a, const struct axes *b, const struct axes *c) {
+    struct axes all = *a;
+    axes_append(&all, b);
+    axes_append(&all, c);
+    return all;
+}
+
+struct axes axes_in_order_of(const struct axes *set, const struct axes *tensor) {
+    struct axes sorted = {.count = 0};
+    for (int i = 0; i < tensor->count; i++)
+        if (axes_contain(set, tensor->axis[i])) sorted.axis[sorted.count++] = tensor->axis[i];
+    return sorted;
+}
+
 int64_t axes_extent(const struct einsum *e, const struct axes *a) {
     int64_t n = 1;
     for (int i = 0; i < a->count; i++) n *= e->axis[a->axis[i] % EINSUM_AXES].size;
@@ -116,6 +130,10 @@ int axes_next_rotation(const struct einsum *e, const struct axes *from, const st
     }
     if (count > 0) *next = (struct rotation){g.begin[r.first], g.begin[r.middle]};
     return count;
+}
+
+double axes_moved(const struct einsum *e, const struct axes *from, const struct axes *to) {
+    return axes_rotations(e, from, to) * (double)axes_extent(e, from);
 }
 
 int axes_rotations(const struct einsum *e, const struct axes *from, const struct axes *to) {

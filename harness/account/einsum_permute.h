@@ -12,6 +12,9 @@ struct axes {
 
 bool axes_contain(const struct axes *a, int axis);
 void axes_append(struct axes *a, const struct axes *b);
+struct axes axes_joined(const struct axes *a, const struct axes *b, const struct axes *c);
+/* The axes of a set as a tensor has them. */
+struct axes axes_in_order_of(const struct axes *set, const struct axes *tensor);
 /* Elements of a tensor of these axes. */
 int64_t axes_extent(const struct einsum *e, const struct axes *a);
 
@@ -27,6 +30,7 @@ enum { PERMUTED_EXACTLY = 6 };
 int axes_next_rotation(const struct einsum *e, const struct axes *from, const struct axes *to,
                        struct rotation *next);
 
-/* How many rotations it takes in all. */
+/* How many rotations it takes in all, and how many elements they move. */
 int axes_rotations(const struct einsum *e, const struct axes *from, const struct axes *to);
+double axes_moved(const struct einsum *e, const struct axes *from, const struct axes *to);
 #endif
