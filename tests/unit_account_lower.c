@@ -660,7 +660,7 @@ static void too_long(void) {
         for (int a = 0; a < 16; a++) order[a] = a;
         shuffle(order, 16);
         e.in[o].dims = 16;
-        for (int a = 0; a < 16; a++) e.in[o].dim[a] = (struct einsum_dim){1, {order[a]}};
+        for (int a = 0; a < 16; a++) e.in[o].dim[a] = (struct einsum_dim){.axes = 1, .axis = {order[a]}};
     }
     e.out = e.in[0];
     CHECK(einsum_lower(&e, &e, DT_fp32, &l, &why) && strstr(why.text, "more than 64 steps"), "%s",

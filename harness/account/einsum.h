@@ -37,6 +37,7 @@ struct einsum_axis {
 /* A dimension of a tensor: its axes, outermost first; none: size 1. */
 struct einsum_dim {
     int axes, axis[EINSUM_DIMS];
+    bool group; /* parentheses: what `...` stands for is merged within them */
 };
 
 struct einsum_tensor {
