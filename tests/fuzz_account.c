@@ -2,12 +2,12 @@
  * records and numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
  * that wrong sizes are found where they do harm.
  *
- * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
+ * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): FUZZ_PARSER=e fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
 #include "fuzz.h"
 
 #include "../harness/account/checkpoint.h"
 #include "../harness/account/count.h"
-#include "../harness/account/einsum.h"
+#include "../harness/account/einsum_lower.h"
 #include "../harness/account/hf_config.h"
 #include "../harness/account/safetensors.h"
 #include "../harness/row.h"
@@ -23,6 +23,24 @@ static void check_complaint(const struct complaint *why) {
     if (!why->text[0]) abort();
     for (const char *c = why->text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) abort();
+}
+
+/* A plan, or a reason why there is none; its last step makes as many elements as the output has. */
+static void fuzz_lowering(const struct einsum *e) {
+    static const enum dtype types[] = {DT_fp8_e4m3, DT_tf32, DT_fp16};
+    struct einsum small = *e;
+    einsum_shrink(&small, 8);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct lowering l;
+        struct complaint why = {""};
+        if (einsum_lower(&small, e, types[i], &l, &why)) {
+            check_complaint(&why);
+            continue;
+        }
+        const struct lowered_error error = lowering_error(&l, e->operands, 2);
+        if (lowered_elements(&l.step[l.steps - 1]) != einsum_numel(&small, &small.out)) abort();
+        if (!(error.terms >= 0 && error.result >= 0)) abort();
+    }
 }
 
 /* The first character chooses the kind; sizes cycle through 1, 2, 3. */
@@ -54,6 +72,7 @@ static void fuzz_einsum(const char *text) {
     int64_t elements = einsum_numel(&e, &e.out);
     for (int i = 0; i < e.operands; i++) elements = count_add(elements, einsum_numel(&e, &e.in[i]));
     if (elements > EVALUATED || cost.steps > EVALUATED) return;
+    fuzz_lowering(&e);
     double *buffer = calloc((size_t)elements, sizeof *buffer);
     const double *in[EINSUM_OPERANDS];
     if (!buffer) return;

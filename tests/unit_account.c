@@ -191,6 +191,9 @@ static void answers(void) {
     struct complaint why;
     CHECK(complain(&why, "a\nb\x7f\xc2\x9b %d", 7) == -1 && strcmp(why.text, "a?b??? 7") == 0, "%s",
           why.text);
+    CHECK(complain(&why, "\xc3\xa9\xc3 \xe2\x82\xac\xe2\x82\x9b\xff") == -1 &&
+              strcmp(why.text, "\xc3\xa9? \xe2\x82\xac\xe2\x82\x9b?") == 0,
+          "half a letter: %s", why.text);
 }
 
 static void gpus(void) {

@@ -117,7 +117,10 @@ static void group_dims(const struct spec *s, struct known *t, bool may_group_ell
             to.axes[to.dims++] = 0;
             open = false;
         }
-        if (!open || !below(2) || (dots && !may_group_ellipsis)) {
+        if (dots && may_group_ellipsis && below(2)) {
+            to.axes[to.dims++] = 0; /* a group of its own: "(...)" */
+            open = true;
+        } else if (!open || !below(2) || (dots && !may_group_ellipsis)) {
             open = !dots;
             for (int i = 1; i < dots; i++) add_dim(&to, a + i - 1);
             add_dim(&to, dots ? AXES - 1 : a);
@@ -361,6 +364,7 @@ static void grammar(void) {
         {EINSUM_PRODUCT, "1a -> 1a", "is no name"},
         {EINSUM_PRODUCT, "a\tb -> a", "unknown character '?'"},
         {EINSUM_PRODUCT, "a-b -> a", "unknown character '-'"},
+        {EINSUM_PRODUCT, "\xc3\xa9 b -> b", "byte 0xc3"},
         {EINSUM_PRODUCT, "a,a,a,a,a,a,a,a,a -> a", "more than 8 operands"},
         {EINSUM_PRODUCT, "a b c d e f g h i j k l m n o p q -> a", "more than 16 dimensions"},
         {EINSUM_PRODUCT, "abcdefghijklmnopqrstuvwxyzabcdefgh -> a", "at most 31 characters"},

@@ -10,11 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Terminals act on control characters, C1 ones (U+0080 to U+009F) included. */
+/* Bytes of the UTF-8 letter that a text begins with; 0: it begins with none. */
+static int letter_bytes(const unsigned char *text) {
+    const int bytes = text[0] < 0x80                      ? 1
+                      : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+                      : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
+                      : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
+                                                          : 0;
+    for (int i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80) return 0;
+    return bytes;
+}
+
+/* Terminals act on control characters, C1 ones (U+0080 to U+009F) included; readers stumble over half a letter. */
 static void make_harmless(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f) *c = '?';
-        if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
+    for (unsigned char *c = (unsigned char *)text; *c;) {
+        const int bytes = letter_bytes(c);
+        const bool control = *c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
+        if (bytes == 0 || control) *c = '?';
+        if (bytes == 2 && control) c[1] = '?';
+        c += bytes ? bytes : 1;
     }
 }
 

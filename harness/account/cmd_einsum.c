@@ -105,6 +105,18 @@ static void say_shapes(struct answer *a, const struct einsum *e) {
     answer_text(a, "output", "%s", shape);
 }
 
+/* Of three operands or more. */
+static void say_order(struct answer *a, const struct einsum *e, const struct einsum_cost *c) {
+    struct einsum_order o;
+    char text[64];
+    einsum_find_order(e, &o);
+    einsum_order_text(e, &o, text, sizeof text);
+    answer_text(a, "order", "%s: of all orders the one with the fewest FLOPs", text);
+    answer_real(a, "flops", o.flops, "FLOP", "2 a step, pair by pair in this order");
+    answer_real(a, "flops_in_one_loop", o.one_loop, "FLOP", "%d x %s: %s times as many",
+                e->operands, grouped(c->steps).text, figure(o.one_loop / o.flops).text);
+}
+
 static void say_cost(struct answer *a, const struct einsum *e, enum dtype t,
                      const struct einsum_cost *c) {
     char formula[160] = "1";
@@ -116,7 +128,7 @@ static void say_cost(struct answer *a, const struct einsum *e, enum dtype t,
     if (e->operands == 2)
         answer_real(a, "flops", c->flops, "FLOP", "2 x %s", grouped(c->steps).text);
     else if (e->operands > 2)
-        answer_real(a, "flops", c->flops, "FLOP", "2 a step, pair by pair from the left");
+        say_order(a, e, c);
     else if (!c->reduces)
         answer_real(a, "flops", 0, "FLOP", "nothing is summed");
     else

@@ -37,6 +37,7 @@ struct einsum_axis {
 /* A dimension of a tensor: its axes, outermost first; none: size 1. */
 struct einsum_dim {
     int axes, axis[EINSUM_DIMS];
+    bool group; /* parentheses: what `...` stands for is merged within them */
 };
 
 struct einsum_tensor {
@@ -80,13 +81,26 @@ bool einsum_has(const struct einsum_tensor *t, int axis);
 struct einsum_cost {
     int64_t steps; /* the product of all axes */
     double
-        flops; /* a product of two: 2 a step; of more: pair by pair from the left; a reduction: 1 a step */
+        flops; /* a product of two: 2 a step; of more: in the best order; a reduction: 1 a step */
     int64_t bytes;      /* every operand read once, the output written once; 0 for a view */
     bool reduces, view; /* view: a rearrangement that only changes strides */
     enum dtype out;     /* a product of narrow types is stored in a wider one */
 };
 int einsum_cost(const struct einsum *e, enum dtype t, struct einsum_cost *cost,
                 struct complaint *why);
+
+/* A product of three operands or more, pair by pair. Tensors are numbered: operands first, then what the pairs make. */
+struct einsum_order {
+    int pairs, pair[EINSUM_OPERANDS - 1][2];
+    double flops; /* 2 a step of each pair, and 1 an element to sum what only one operand has */
+    double
+        one_loop; /* over all dimensions at once: a multiply-add and operands - 2 products a step */
+};
+/* The order with the fewest FLOPs of all; each result keeps what the output or another operand needs. */
+void einsum_find_order(const struct einsum *e, struct einsum_order *o);
+/* "1 (2 3)" */
+void einsum_order_text(const struct einsum *e, const struct einsum_order *o, char *text,
+                       size_t size);
 
 /* The definition itself, step by step, for contiguous operands: what faster code is compared with. */
 void einsum_evaluate(const struct einsum *e, const double *const in[], double *out);

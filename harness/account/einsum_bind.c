@@ -56,15 +56,16 @@ static int expand(struct einsum_tensor *t, int first, int count, struct complain
     struct einsum_tensor full = {.dims = 0};
     for (int d = 0; d < t->dims; d++) {
         const struct einsum_dim *from = &t->dim[d];
-        const bool alone = from->axes == 1 && from->axis[0] == ELLIPSIS;
+        const bool alone = !from->group && from->axes == 1 && from->axis[0] == ELLIPSIS;
         if (full.dims + (alone ? count : 1) > EINSUM_DIMS)
             return complain(why, "more than %d dimensions", EINSUM_DIMS);
         if (alone) {
             for (int i = 0; i < count; i++)
-                full.dim[full.dims++] = (struct einsum_dim){1, {first + i}};
+                full.dim[full.dims++] = (struct einsum_dim){.axes = 1, .axis = {first + i}};
             continue;
         }
         struct einsum_dim *to = &full.dim[full.dims++];
+        to->group = from->group;
         for (int i = 0; i < from->axes; i++) {
             const bool dots = from->axis[i] == ELLIPSIS;
             if (to->axes + (dots ? count : 1) > EINSUM_DIMS)

@@ -12,28 +12,6 @@ static int64_t steps_of(const struct einsum *e) {
     return steps;
 }
 
-/* Pair by pair from the left: each result keeps what the output or a later operand needs. */
-static double pairwise_flops(const struct einsum *e) {
-    double flops = 0;
-    bool have[EINSUM_AXES];
-    for (int a = 0; a < e->axes; a++) have[a] = einsum_has(&e->in[0], a);
-    for (int i = 1; i < e->operands; i++) {
-        double steps = 1;
-        for (int a = 0; a < e->axes; a++) {
-            have[a] |= einsum_has(&e->in[i], a);
-            if (have[a]) steps *= (double)e->axis[a].size;
-        }
-        flops += 2 * steps;
-        for (int a = 0; a < e->axes; a++) {
-            bool needed = einsum_has(&e->out, a);
-            for (int later = i + 1; later < e->operands; later++)
-                needed |= einsum_has(&e->in[later], a);
-            have[a] &= needed;
-        }
-    }
-    return flops;
-}
-
 /* Elements in the order of the input's axes, permuted to the output's, then merged: a view if strides allow it. */
 static bool is_view(const struct einsum *e) {
     int64_t size[EINSUM_AXES], merged[EINSUM_DIMS];
@@ -60,7 +38,9 @@ int einsum_cost(const struct einsum *e, enum dtype t, struct einsum_cost *cost,
     for (int a = 0; a < e->axes; a++)
         cost->reduces |= !einsum_has(&e->out, a) && e->axis[a].size > 1;
     if (e->operands > 1) {
-        cost->flops = pairwise_flops(e);
+        struct einsum_order order = {.flops = 2 * (double)cost->steps};
+        if (e->operands > 2) einsum_find_order(e, &order);
+        cost->flops = order.flops;
         cost->out = dtypes[t].product;
     } else if (cost->reduces) {
         cost->flops = (double)cost->steps + (e->kind == EINSUM_MEAN ? (double)out : 0);

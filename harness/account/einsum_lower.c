@@ -1,269 +1,351 @@
-/* einsum_lower.c - dimensions of size 1 do not count; of the forms that compute a product the one with the fewest transposes
- * is taken. A transpose of a matrix exchanges the first and the last part of a list of dimensions: [x y z] -> [z x y]. */
+/* einsum_lower.c - dimensions of size 1 do not count. A transpose of a matrix exchanges the first and the last part of a list of
+ * dimensions: [x y z] -> [z x y]. Of the forms that compute a product the one whose transposes move the least is taken. */
 #include "einsum_lower.h"
+#include "einsum_form.h"
 
-#include <string.h>
-
-/* Axes of a tensor or of a part of it, outermost first. */
-struct axes {
-    int count, axis[EINSUM_AXES];
-};
-
-static void append(struct axes *a, const struct axes *b) {
-    for (int i = 0; i < b->count; i++) a->axis[a->count++] = b->axis[i];
-}
-
-static bool contains(const struct axes *a, int axis) {
-    for (int i = 0; i < a->count; i++)
-        if (a->axis[i] == axis) return true;
-    return false;
-}
-
-static int64_t extent(const struct einsum *e, const struct axes *a) {
-    int64_t n = 1;
-    for (int i = 0; i < a->count; i++) n *= e->axis[a->axis[i]].size;
-    return n;
-}
-
-/* The axes of a tensor that are longer than 1; -1 when one is there twice. */
-static int axes_of(const struct einsum *e, const struct einsum_tensor *t, struct axes *out) {
-    out->count = 0;
-    for (int d = 0; d < t->dims; d++)
-        for (int i = 0; i < t->dim[d].axes; i++) {
-            const int axis = t->dim[d].axis[i];
-            if (e->axis[axis].size == 1) continue;
-            if (contains(out, axis)) return -1;
-            out->axis[out->count++] = axis;
-        }
-    return 0;
-}
-
-/* How far the list must be turned to become the other one: 0 ... count - 1; -1: no turn does. */
-static int turn(const struct axes *from, const struct axes *to) {
-    if (from->count != to->count) return -1;
-    if (from->count == 0) return 0;
-    for (int by = 0; by < from->count; by++) {
-        int i = 0;
-        while (i < from->count && from->axis[(i + by) % from->count] == to->axis[i]) i++;
-        if (i == from->count) return by;
-    }
-    return -1;
-}
-
-static int add_step(struct lowering *l, struct lowered_step s) {
-    l->step[l->steps] = s;
-    return l->steps++;
-}
-
-/* The transpose that turns a tensor: its first `by` axes become the last ones. */
-static int add_transpose(struct lowering *l, const struct einsum *e, enum dtype t, int tensor,
-                         const struct axes *from, int by) {
-    struct axes first = {.count = by};
-    memcpy(first.axis, from->axis, (size_t)by * sizeof *first.axis);
-    const int64_t m = extent(e, &first), n = extent(e, from) / m;
-    return add_step(l,
-                    (struct lowered_step){OP_transpose, t, LAYOUT_FLAT, {1, m, n, 1}, {tensor}, 1});
-}
+#include <math.h>
 
 enum dtype lowered_dtype(const struct lowered_step *s) {
     const struct op *op = &ops[s->op];
     return operand_dtype(&op->operand[op_operand_count(op) - 1], s->dtype);
 }
 
-/* ---- one operand ---- */
-
-static int lower_reduction(const struct einsum *e, enum dtype t, const struct axes *in,
-                           struct lowering *l, struct complaint *why) {
-    if (e->kind == EINSUM_MIN) return complain(why, "the catalogue has no minimum");
-    const enum op_id op = e->kind == EINSUM_MAX    ? OP_max
-                          : e->kind == EINSUM_MEAN ? OP_mean
-                                                   : OP_sum;
-    struct axes out;
-    axes_of(e, &e->out, &out);
-    if (out.count)
-        return complain(why, "the catalogue reduces whole tensors: '%s' must not stay",
-                        e->axis[out.axis[0]].name);
-    add_step(l, (struct lowered_step){op, t, LAYOUT_FLAT, {1, 1, extent(e, in), 1}, {0}, 1});
-    return 0;
+int64_t lowered_elements(const struct lowered_step *s) {
+    const struct op *op = &ops[s->op];
+    return s->calls * operand_elements(&op->operand[op_operand_count(op) - 1], s->s);
 }
 
-static int lower_move(const struct einsum *e, enum dtype t, const struct axes *in,
-                      const struct axes *out, struct lowering *l, struct complaint *why) {
-    const int by = turn(in, out);
-    struct einsum_cost cost;
-    if (einsum_cost(e, t, &cost, why)) return -1;
-    if (cost.view) return complain(why, "a view: there is nothing to run");
-    if (by < 0)
-        return complain(why,
-                        "no single transpose of a matrix brings the dimensions into this order");
-    if (by == 0)
-        add_step(l,
-                 (struct lowered_step){OP_copy, t, LAYOUT_FLAT, {1, 1, extent(e, in), 1}, {0}, 1});
-    else
-        add_transpose(l, e, t, 0, in, by);
-    return 0;
+enum dtype lowered_storage(enum dtype t) { return t == DT_tf32 ? DT_fp32 : t; }
+
+int64_t lowered_calls(const struct lowering *l) {
+    int64_t calls = 0;
+    for (int i = 0; i < l->steps; i++) calls += l->step[i].calls;
+    return calls;
 }
 
-/* ---- two operands ---- */
+/* ---- tensors on their way ---- */
 
-/* What an axis of a product does. */
-struct roles {
-    struct axes batch, m, n, k;
+struct tensor_state {
+    int number;
+    enum dtype dtype; /* as stored */
+    struct axes axes;
 };
 
-/* Sorts the axes of both operands by what they do; m is the first operand's. 0, or -1 after a complaint. */
-static int find_roles(const struct einsum *e, const struct axes in[2], const struct axes *out,
-                      struct roles *r, struct complaint *why) {
-    *r = (struct roles){{.count = 0}, {.count = 0}, {.count = 0}, {.count = 0}};
-    for (int i = 0; i < out->count; i++) {
-        const int axis = out->axis[i];
-        struct axes *role = !contains(&in[1], axis)   ? &r->m
-                            : !contains(&in[0], axis) ? &r->n
-                                                      : &r->batch;
-        role->axis[role->count++] = axis;
-    }
-    for (int o = 0; o < 2; o++)
-        for (int i = 0; i < in[o].count; i++) {
-            const int axis = in[o].axis[i];
-            if (contains(out, axis)) continue;
-            if (!contains(&in[1 - o], axis))
-                return complain(why, "'%s' is in operand %d alone and is summed: sum it first",
-                                e->axis[axis].name, o + 1);
-            if (o == 0) r->k.axis[r->k.count++] = axis;
+struct planner {
+    const struct einsum *e, *full;
+    enum dtype product; /* what matrices are multiplied in where all are stored alike */
+    struct lowering *l;
+    bool too_long;
+};
+
+static int64_t extent(const struct planner *p, const struct axes *a) {
+    return axes_extent(p->e, a);
+}
+
+/* One call, without its inputs. */
+static struct lowered_step step_of(enum op_id op, enum dtype t, enum layout layout,
+                                   struct shape s) {
+    return (struct lowered_step){
+        .op = op, .dtype = t, .layout = layout, .s = s, .alpha = 1, .calls = 1};
+}
+
+/* Of a whole tensor as a vector. */
+static struct lowered_step of_vector(const struct planner *p, enum op_id op,
+                                     const struct tensor_state *x) {
+    return step_of(op, x->dtype, LAYOUT_FLAT, (struct shape){1, 1, extent(p, &x->axes), 1});
+}
+
+/* Makes the state that of the step's result; its axes are the caller's to set. */
+static void add_step(struct planner *p, struct tensor_state *made, struct lowered_step s) {
+    made->dtype = lowered_storage(lowered_dtype(&s));
+    made->number = p->e->operands + p->l->steps;
+    p->too_long = p->too_long || p->l->steps == LOWERED_STEPS;
+    if (!p->too_long) p->l->step[p->l->steps++] = s;
+}
+
+/* A step that makes a tensor of itself. */
+static void apply(struct planner *p, struct tensor_state *x, struct lowered_step s) {
+    s.ins = 1;
+    s.in[0] = x->number;
+    add_step(p, x, s);
+}
+
+static void permute(struct planner *p, struct tensor_state *x, const struct axes *order) {
+    struct rotation r;
+    while (!p->too_long && axes_next_rotation(p->full, &x->axes, order, &r) > 0) {
+        struct axes before = {.count = 0}, first = {.count = 0};
+        for (int i = 0; i < r.middle; i++) {
+            struct axes *part = i < r.first ? &before : &first;
+            part->axis[part->count++] = x->axes.axis[i];
         }
-    return 0;
-}
-
-static struct axes joined(const struct axes *a, const struct axes *b, const struct axes *c) {
-    struct axes all = {.count = 0};
-    append(&all, a);
-    append(&all, b);
-    append(&all, c);
-    return all;
-}
-
-/* The axes of a set as a tensor has them. */
-static struct axes in_order_of(const struct axes *set, const struct axes *tensor) {
-    struct axes sorted = {.count = 0};
-    for (int i = 0; i < tensor->count; i++)
-        if (contains(set, tensor->axis[i])) sorted.axis[sorted.count++] = tensor->axis[i];
-    return sorted;
-}
-
-/* One way to compute the product: which operand is X, how X and Y lie, and how far each tensor must be turned. */
-struct form {
-    int x; /* the operand that is X */
-    enum layout layout;
-    int turn[3];        /* of X, of Y, of the product [batch m n] into the output */
-    struct roles roles; /* of X and Y */
-    int transposes;     /* -1: it can't be */
-};
-
-static struct form form_of(const struct axes in[2], const struct axes *out, const struct roles *r,
-                           int x, enum layout layout) {
-    struct form f = {.x = x, .layout = layout, .roles = *r};
-    if (x == 1) {
-        f.roles.m = r->n;
-        f.roles.n = r->m;
+        const int64_t calls = extent(p, &before), m = extent(p, &first),
+                      n = extent(p, &x->axes) / calls / m;
+        struct lowered_step s =
+            step_of(OP_transpose, x->dtype, LAYOUT_FLAT, (struct shape){1, m, n, 1});
+        s.calls = calls;
+        s.apart = m * n;
+        apply(p, x, s);
+        axes_rotate(&x->axes, r);
     }
-    const struct axes *b = &f.roles.batch, *m = &f.roles.m, *n = &f.roles.n, *k = &f.roles.k;
-    const struct axes X = layout == LAYOUT_TN ? joined(b, k, m) : joined(b, m, k),
-                      Y = layout == LAYOUT_NT ? joined(b, n, k) : joined(b, k, n),
-                      product = joined(b, m, n);
-    f.turn[0] = turn(&in[x], &X);
-    f.turn[1] = turn(&in[1 - x], &Y);
-    f.turn[2] = turn(&product, out);
-    for (int i = 0; i < 3; i++)
-        f.transposes = f.turn[i] < 0 || f.transposes < 0 ? -1 : f.transposes + (f.turn[i] > 0);
-    /* a matrix times a vector, not a vector times a matrix */
-    if (m->count == 0 && n->count > 0) f.transposes = -1;
-    return f;
 }
 
-/* The call that multiplies X and Y. */
-static struct lowered_step multiply(const struct einsum *e, const struct form *f, enum dtype t) {
-    const int64_t b = extent(e, &f->roles.batch), m = extent(e, &f->roles.m),
-                  n = extent(e, &f->roles.n), k = extent(e, &f->roles.k);
-    struct lowered_step s = {OP_bmm, t, f->layout, {b, m, n, k}, {0}, 2};
-    if (m == 1 && n == 1 && k == 1) {
-        s = (struct lowered_step){OP_mul, t, LAYOUT_FLAT, {1, 1, b, 1}, {0}, 2};
-    } else if (b == 1 && m == 1 && n == 1) {
-        s = (struct lowered_step){OP_dot, t, LAYOUT_FLAT, {1, 1, k, 1}, {0}, 2};
-    } else if (b == 1 && n == 1) {
-        const enum layout layout = f->layout == LAYOUT_TN ? LAYOUT_T : LAYOUT_N;
-        s = (struct lowered_step){OP_matvec, t, layout, {1, m, k, 1}, {0}, 2};
-    } else if (b == 1) {
+/* fp32 is the way between two narrow types. */
+static void cast(struct planner *p, struct tensor_state *x, enum dtype to) {
+    if (x->dtype == to) return;
+    if (x->dtype != DT_fp32) apply(p, x, of_vector(p, OP_cast_to_fp32, x));
+    if (to == DT_fp32) return;
+    struct lowered_step s = of_vector(p, OP_cast_from_fp32, x);
+    s.dtype = to;
+    apply(p, x, s);
+}
+
+static void scale(struct planner *p, struct tensor_state *x, double by) {
+    struct lowered_step s = of_vector(p, OP_scale, x);
+    s.alpha = by;
+    apply(p, x, s);
+}
+
+/* An operand as it comes: its axes that are longer than 1. */
+static void axes_of(const struct einsum *e, const struct einsum_tensor *t, struct axes *out) {
+    out->count = 0;
+    for (int d = 0; d < t->dims; d++)
+        for (int i = 0; i < t->dim[d].axes; i++) {
+            int axis = t->dim[d].axis[i];
+            if (e->axis[axis].size == 1) continue;
+            while (axes_contain(out, axis)) axis += EINSUM_AXES;
+            out->axis[out->count++] = axis;
+        }
+}
+
+/* An axis that is there several times is moved to the front, and one copy taken for each of its indices. */
+static void take_diagonals(struct planner *p, struct tensor_state *x) {
+    for (int i = 0; i < x->axes.count && !p->too_long; i++) {
+        const int axis = x->axes.axis[i] % EINSUM_AXES;
+        struct axes order = {.count = 0}, rest = {.count = 0};
+        for (int k = 0; k < x->axes.count; k++) {
+            struct axes *part = x->axes.axis[k] % EINSUM_AXES == axis ? &order : &rest;
+            part->axis[part->count++] = x->axes.axis[k];
+        }
+        const int times = order.count;
+        if (times == 1) continue;
+        const int64_t size = p->e->axis[axis].size, block = extent(p, &rest);
+        axes_append(&order, &rest);
+        permute(p, x, &order);
+        int64_t apart = 0, stride = block;
+        for (int k = 0; k < times; k++, stride *= size) apart += stride;
+        struct lowered_step s =
+            step_of(OP_copy, x->dtype, LAYOUT_FLAT, (struct shape){1, 1, block, 1});
+        s.calls = size;
+        s.apart = apart;
+        apply(p, x, s);
+        x->axes = (struct axes){1, {axis}};
+        axes_append(&x->axes, &rest);
+        i = -1;
+    }
+}
+
+/* ---- products ---- */
+
+/* The call that multiplies X and Y, which are stored alike. */
+static struct lowered_step multiply(const struct planner *p, const struct form *f,
+                                    const struct tensor_state *X, const struct tensor_state *Y) {
+    const struct roles *r = &f->roles;
+    const int64_t b = extent(p, &r->batch), m = extent(p, &r->m), n = extent(p, &r->n),
+                  k = extent(p, &r->k);
+    struct lowered_step s = step_of(OP_bmm, X->dtype, f->layout, (struct shape){b, m, n, k});
+    s.in[0] = X->number;
+    s.in[1] = Y->number;
+    s.ins = 2;
+    if (r->m.count + r->n.count + r->k.count == 0) {
+        s.op = OP_mul;
+        s.layout = LAYOUT_FLAT;
+        s.s = (struct shape){1, 1, b, 1};
+    } else if (r->batch.count + r->m.count + r->n.count == 0) {
+        s.op = OP_dot;
+        s.layout = LAYOUT_FLAT;
+        s.s = (struct shape){1, 1, k, 1};
+    } else if (r->batch.count + r->n.count == 0) {
+        s.op = OP_matvec;
+        s.layout = f->layout == LAYOUT_TN ? LAYOUT_T : LAYOUT_N;
+        s.s = (struct shape){1, m, k, 1};
+    } else if (r->batch.count == 0) {
         s.op = OP_matmul;
     }
+    const bool matrices = s.op == OP_matmul || s.op == OP_bmm;
+    if (matrices && s.dtype == lowered_storage(p->product)) s.dtype = p->product;
     return s;
 }
 
-static int lower_product(const struct einsum *e, enum dtype t, const struct axes in[2],
-                         const struct axes *out, struct lowering *l, struct complaint *why) {
-    static const enum layout layouts[] = {LAYOUT_NN, LAYOUT_NT, LAYOUT_TN};
-    struct roles roles;
-    struct form best = {.transposes = -1};
-    if (find_roles(e, in, out, &roles, why)) return -1;
-    for (unsigned choice = 0; choice < 16; choice++) {
-        const struct roles ordered = {in_order_of(&roles.batch, choice & 1 ? &in[0] : out),
-                                      in_order_of(&roles.m, choice & 2 ? &in[0] : out),
-                                      in_order_of(&roles.n, choice & 4 ? &in[1] : out),
-                                      in_order_of(&roles.k, choice & 8 ? &in[1] : &in[0])};
-        for (int x = 0; x < 2; x++)
-            for (int i = 0; i < 3; i++) {
-                const struct form f = form_of(in, out, &ordered, x, layouts[i]);
-                if (f.transposes >= 0 && (best.transposes < 0 || f.transposes < best.transposes))
-                    best = f;
-            }
+/* x = x times y, summed over what `out` lacks, in out's order unless any will do. */
+static void contract(struct planner *p, struct tensor_state *x, struct tensor_state *y,
+                     const struct axes *out, bool any_order) {
+    const struct axes *in[2] = {&x->axes, &y->axes};
+    const struct form f = product_form(p->full, in, out, any_order);
+    struct tensor_state *X = f.x ? y : x, *Y = f.x ? x : y;
+    const struct roles *r = &f.roles;
+    const bool elementwise = r->m.count + r->n.count + r->k.count == 0;
+    /* an elementwise product is stored as what it multiplies: in what products are stored in */
+    if (elementwise || X->dtype != Y->dtype) {
+        const enum dtype common = lowered_storage(dtypes[p->product].product);
+        cast(p, X, common);
+        cast(p, Y, common);
     }
-    if (best.transposes < 0)
-        return complain(why, "no transpose of a matrix each brings operands and output into the "
-                             "order of a batched product");
-    int tensor[2] = {best.x, 1 - best.x};
-    struct lowered_step product = multiply(e, &best, t);
-    for (int i = 0; i < 2; i++)
-        if (best.turn[i] > 0)
-            tensor[i] = 2 + add_transpose(l, e, t, tensor[i], &in[tensor[i]], best.turn[i]);
-    memcpy(product.in, tensor, sizeof tensor);
-    const int made = 2 + add_step(l, product);
-    const struct axes order = joined(&best.roles.batch, &best.roles.m, &best.roles.n);
-    if (best.turn[2] > 0) add_transpose(l, e, lowered_dtype(&product), made, &order, best.turn[2]);
-    return 0;
+    permute(p, X, &f.order[0]);
+    permute(p, Y, &f.order[1]);
+    add_step(p, x, multiply(p, &f, X, Y));
+    x->axes = f.order[2];
+    if (!any_order) permute(p, x, out);
 }
 
-int einsum_lower(const struct einsum *e, enum dtype t, struct lowering *l, struct complaint *why) {
-    struct axes in[2] = {{.count = 0}, {.count = 0}}, out;
-    bool reduces = false;
-    *l = (struct lowering){.steps = 0};
-    if (e->operands > 2)
-        return complain(why, "a product of %d operands: run it pair by pair", e->operands);
-    for (int i = 0; i < e->operands; i++)
-        if (axes_of(e, &e->in[i], &in[i]))
-            return complain(why, "operand %d: a diagonal, which the catalogue does not take",
-                            i + 1);
-    axes_of(e, &e->out, &out);
-    for (int i = 0; i < in[0].count; i++) reduces = reduces || !contains(&out, in[0].axis[i]);
-    const int error = e->operands == 2 ? lower_product(e, t, in, &out, l, why)
-                      : reduces        ? lower_reduction(e, t, &in[0], l, why)
-                                       : lower_move(e, t, &in[0], &out, l, why);
-    for (int i = 0; i < l->steps && !error; i++) {
-        const struct op *op = &ops[l->step[i].op];
-        const char *refusal = op_refuses_dtype(op, l->step[i].dtype);
-        if (refusal)
-            return complain(why, "%s in %s: %s", op->name, dtypes[l->step[i].dtype].name, refusal);
+/* ---- sums, means, extrema ---- */
+
+static void split(const struct axes *all, const struct axes *stay, struct axes *kept,
+                  struct axes *gone) {
+    kept->count = gone->count = 0;
+    for (int i = 0; i < all->count; i++) {
+        struct axes *part = axes_contain(stay, all->axis[i]) ? kept : gone;
+        part->axis[part->count++] = all->axis[i];
     }
-    return error;
 }
 
-void einsum_shrink(struct einsum *e, int64_t most_steps) {
-    for (;;) {
-        double steps = 1;
-        int longest = -1;
-        for (int i = 0; i < e->axes; i++) {
-            steps *= (double)e->axis[i].size;
-            if (longest < 0 || e->axis[i].size > e->axis[longest].size) longest = i;
+/* Sums over the axes that do not stay: a whole tensor as it is, a part of it by a product with ones. */
+static void sum_out(struct planner *p, struct tensor_state *x, const struct axes *stay,
+                    bool any_order) {
+    struct axes kept, gone;
+    split(&x->axes, stay, &kept, &gone);
+    if (gone.count == 0) return;
+    if (kept.count == 0) {
+        apply(p, x, of_vector(p, OP_sum, x));
+        x->axes = kept;
+        return;
+    }
+    const struct axes order = axes_in_order_of(&kept, any_order ? &x->axes : stay);
+    struct tensor_state ones = {.dtype = x->dtype, .axes = gone};
+    add_step(p, &ones, of_vector(p, OP_fill, &ones));
+    contract(p, x, &ones, &order, any_order);
+}
+
+/* One call a row of what is reduced. Rows are brought into the output's order before or, where that moves less, after; in
+ * which order a row's elements come does not matter. */
+static void reduce_rows(struct planner *p, struct tensor_state *x, enum op_id op,
+                        const struct axes *out) {
+    struct axes kept, gone, order = {.count = 0};
+    const struct axes none = {.count = 0};
+    double least = INFINITY;
+    bool late = false;
+    split(&x->axes, out, &kept, &gone);
+    for (int turn = 0; turn < gone.count; turn++, axes_rotate(&gone, (struct rotation){0, 1})) {
+        const struct axes before = axes_joined(out, &gone, &none),
+                          after = axes_joined(&kept, &gone, &none);
+        const double first = axes_moved(p->full, &x->axes, &before),
+                     last = axes_moved(p->full, &x->axes, &after) + axes_moved(p->full, &kept, out);
+        if (fmin(first, last) >= least) continue;
+        least = fmin(first, last);
+        late = last < first;
+        order = late ? after : before;
+    }
+    permute(p, x, &order);
+    struct lowered_step s = of_vector(p, op, x);
+    s.calls = extent(p, &kept);
+    s.s.n = s.apart = extent(p, &gone);
+    apply(p, x, s);
+    x->axes = late ? kept : *out;
+    permute(p, x, out);
+}
+
+/* Whether sums may overflow where what they are divided by would bring them back into range. */
+static bool sums_overflow(enum dtype t) {
+    return dtypes[dtypes[t].product].exponent_bits < dtypes[dtypes[t].acc].exponent_bits;
+}
+
+static void reduce(struct planner *p, struct tensor_state *x, const struct axes *out) {
+    switch (p->e->kind) {
+    case EINSUM_MAX:
+        reduce_rows(p, x, OP_max, out);
+        break;
+    case EINSUM_MIN: /* -max(-x) */
+        scale(p, x, -1);
+        reduce_rows(p, x, OP_max, out);
+        scale(p, x, -1);
+        break;
+    case EINSUM_MEAN:
+        if (out->count > 0 && !sums_overflow(x->dtype)) {
+            const double terms = (double)(extent(p, &x->axes) / extent(p, out));
+            sum_out(p, x, out, false);
+            scale(p, x, 1 / terms);
+        } else {
+            reduce_rows(p, x, OP_mean, out);
         }
-        if (steps <= (double)most_steps || longest < 0 || e->axis[longest].size < 4) return;
-        e->axis[longest].size /= 2;
+        break;
+    case EINSUM_SUM:
+    case EINSUM_PRODUCT:
+    case EINSUM_REARRANGE:
+        sum_out(p, x, out, false);
+        break;
     }
+}
+
+/* ---- all ---- */
+
+/* Of a tensor's axes those that the output or one of the other tensors has. */
+static struct axes needed(const struct tensor_state *tensor, int tensors, int x, int y,
+                          const struct axes *out) {
+    struct axes stay = *out;
+    for (int i = 0; i < tensors; i++)
+        for (int k = 0; i != x && i != y && k < tensor[i].axes.count; k++)
+            if (!axes_contain(&stay, tensor[i].axes.axis[k] % EINSUM_AXES))
+                stay.axis[stay.count++] = tensor[i].axes.axis[k] % EINSUM_AXES;
+    return stay;
+}
+
+static void lower_product(struct planner *p, struct tensor_state *tensor, const struct axes *out) {
+    struct einsum_order order = {.pairs = 1, .pair = {{0, 1}}};
+    int at[2 * EINSUM_OPERANDS];
+    const int operands = p->e->operands;
+    for (int i = 0; i < operands; i++) {
+        const struct axes stay = needed(tensor, operands, i, i, out);
+        sum_out(p, &tensor[i], &stay, true);
+        at[i] = i;
+    }
+    if (operands > 2) einsum_find_order(p->full, &order);
+    for (int i = 0; i < order.pairs; i++) {
+        const int x = at[order.pair[i][0]], y = at[order.pair[i][1]];
+        const struct axes stay = needed(tensor, operands, x, y, out);
+        const bool last = i + 1 == order.pairs;
+        struct axes result = axes_in_order_of(&stay, &tensor[x].axes);
+        for (int k = 0; k < tensor[y].axes.count; k++) {
+            const int axis = tensor[y].axes.axis[k];
+            if (axes_contain(&stay, axis) && !axes_contain(&result, axis))
+                result.axis[result.count++] = axis;
+        }
+        contract(p, &tensor[x], &tensor[y], last ? out : &result, !last);
+        tensor[y].axes.count = 0;
+        at[operands + i] = x;
+    }
+}
+
+int einsum_lower(const struct einsum *e, const struct einsum *full, enum dtype t,
+                 struct lowering *l, struct complaint *why) {
+    struct planner p = {.e = e, .full = full, .product = t, .l = l};
+    struct tensor_state tensor[EINSUM_OPERANDS];
+    struct einsum_cost cost;
+    struct axes out;
+    *l = (struct lowering){.steps = 0};
+    if (t == DT_nvfp4)
+        return complain(why, "in nvfp4: its block scales belong to one order of elements");
+    if (einsum_cost(full, t, &cost, why)) return -1;
+    if (cost.view) return complain(why, "a view: there is nothing to run");
+    axes_of(full, &e->out, &out);
+    for (int i = 0; i < e->operands; i++) {
+        tensor[i] = (struct tensor_state){.number = i, .dtype = lowered_storage(t)};
+        axes_of(full, &e->in[i], &tensor[i].axes);
+        take_diagonals(&p, &tensor[i]);
+    }
+    if (e->operands > 1)
+        lower_product(&p, tensor, &out);
+    else if (tensor[0].axes.count > out.count)
+        reduce(&p, &tensor[0], &out);
+    permute(&p, &tensor[0], &out);
+    if (l->steps == 0) apply(&p, &tensor[0], of_vector(&p, OP_copy, &tensor[0]));
+    return p.too_long ? complain(why, "more than %d steps one after the other", LOWERED_STEPS) : 0;
 }

@@ -1,11 +1,13 @@
-/* einsum_lower.h - a bound pattern as calls of the catalogue: a product of two operands as (batched) matrix product,
- * matrix-vector product, dot or elementwise product, with transposes before and after where they bring a tensor's dimensions
- * into order; a sum, mean or maximum of a whole tensor; a rearrangement that moves data as one transpose. */
+/* einsum_lower.h - a bound pattern as calls of the catalogue, planned without a device.
+ *
+ * A product of two is a (batched) matrix product, matrix-vector product, dot or elementwise product; of more, pair by pair in the
+ * order of fewest FLOPs. What one operand alone has is summed first, by a product with ones. Reductions go row by row. Transposes
+ * bring dimensions into order, copies take diagonals. */
 #ifndef ACCOUNT_EINSUM_LOWER_H
 #define ACCOUNT_EINSUM_LOWER_H
 #include "einsum.h"
 
-enum { LOWERED_STEPS = 4 };
+enum { LOWERED_STEPS = 64, LOWERED_TENSORS = EINSUM_OPERANDS + LOWERED_STEPS };
 
 /* Tensors are numbered: the pattern's operands first, then what the steps make, in their order. */
 struct lowered_step {
@@ -14,6 +16,10 @@ struct lowered_step {
     enum layout layout;
     struct shape s;
     int in[2], ins;
+    double alpha; /* of fill and scale; 1 */
+    int64_t
+        calls; /* on one part of the input and of the result after the other; more than one: one input */
+    int64_t apart; /* elements from the beginning of one part of the input to the next */
 };
 
 struct lowering {
@@ -21,12 +27,28 @@ struct lowering {
     struct lowered_step step[LOWERED_STEPS]; /* the last one makes the output */
 };
 
-/* The dtype that a step's result is stored in. */
+/* The dtype that a step's result is stored in, and its elements, all calls together. */
 enum dtype lowered_dtype(const struct lowered_step *s);
+int64_t lowered_elements(const struct lowered_step *s);
+/* What an operand is stored in: tf32 lies in memory as fp32. */
+enum dtype lowered_storage(enum dtype t);
+/* Calls of all steps. */
+int64_t lowered_calls(const struct lowering *l);
 
-/* 0, or -1 after a complaint: what the catalogue has no calls for. */
-int einsum_lower(const struct einsum *e, enum dtype t, struct lowering *l, struct complaint *why);
+/* Sizes are those of e, and what is chosen is best for those of `full`, which may be e itself: so a small problem goes the way
+ * of a large one. 0, or -1 after a complaint: a view, nvfp4, or more steps than there is room for. */
+int einsum_lower(const struct einsum *e, const struct einsum *full, enum dtype t,
+                 struct lowering *l, struct complaint *why);
 
-/* The same pattern with every dimension halved, but never below 2, until it takes at most so many steps. */
+/* How far the result may be from the definition's on operands that are integers of at most `largest`: by `terms` times the sum
+ * of the terms' magnitudes, and by `result` times the result; exact: it is the definition's result, rounded once. */
+struct lowered_error {
+    bool exact;
+    double terms, result;
+};
+struct lowered_error lowering_error(const struct lowering *l, int operands, double largest);
+
+/* The same pattern with the longest dimension halved, again and again, until the definition takes at most so many steps and
+ * no operand has more elements. */
 void einsum_shrink(struct einsum *e, int64_t most_steps);
 #endif

@@ -95,7 +95,7 @@ static int add_word(struct parser *p, struct einsum_tensor *t, struct einsum_dim
     if (group) return one ? 0 : add_to(p, group, axis);
     if (t->dims == EINSUM_DIMS) return complain(p->why, "more than %d dimensions", EINSUM_DIMS);
     struct einsum_dim *d = &t->dim[t->dims++];
-    d->axes = 0;
+    *d = (struct einsum_dim){.group = false};
     return one ? 0 : add_to(p, d, axis);
 }
 
@@ -104,8 +104,14 @@ static int open_group(struct parser *p, struct einsum_tensor *t, struct einsum_d
     if (*group) return complain(p->why, "parentheses within parentheses");
     if (t->dims == EINSUM_DIMS) return complain(p->why, "more than %d dimensions", EINSUM_DIMS);
     *group = &t->dim[t->dims++];
-    (*group)->axes = 0;
+    **group = (struct einsum_dim){.group = true};
     return 0;
+}
+
+/* A byte that is no ASCII would be half a letter. */
+static int complain_character(struct parser *p, unsigned char c) {
+    return c < 0x80 ? complain(p->why, "unknown character '%c'", c)
+                    : complain(p->why, "names are ASCII, and byte 0x%x is not", c);
 }
 
 static int parse_tensor(struct parser *p, struct einsum_tensor *t, const char *text,
@@ -133,7 +139,7 @@ static int parse_tensor(struct parser *p, struct einsum_tensor *t, const char *t
             word = 3;
             if (add_word(p, t, group, text + i, word)) return -1;
         } else if (word == 0) {
-            return complain(p->why, "unknown character '%c'", text[i]);
+            return complain_character(p, (unsigned char)text[i]);
         } else if (add_word(p, t, group, text + i, word)) {
             return -1;
         }
