@@ -72,6 +72,39 @@ static int axpy_forgets_y(const struct args *a) {
 
 static int axpy_twice(const struct args *a) { return axpy_right(a) || axpy_right(a); }
 
+/* adam with the numbers it is given; `spoils`: writes to them */
+static int adam(const struct args *a, const float *h, bool spoils) {
+    const float *grad = a->buf[1];
+    float *p = a->buf[0], *m = a->buf[2], *s = a->buf[3], *numbers = a->buf[4];
+    for (int64_t i = 0; i < a->s.n; i++) {
+        const float g = h[HYPER_GRAD_SCALE] * grad[i] + h[HYPER_DECAY] * p[i];
+        m[i] = h[HYPER_BETA1] * m[i] + (1 - h[HYPER_BETA1]) * g;
+        s[i] = h[HYPER_BETA2] * s[i] + (1 - h[HYPER_BETA2]) * g * g;
+        p[i] -= h[HYPER_LR] * h[HYPER_CORRECT1] * m[i] /
+                (sqrtf(h[HYPER_CORRECT2] * s[i]) + h[HYPER_EPS]);
+    }
+    if (spoils) numbers[HYPER_CORRECT1] = 1;
+    return 0;
+}
+
+static int adam_with(const struct args *a, enum hyper one, float value) {
+    float h[HYPER_COUNT];
+    memcpy(h, a->buf[4], sizeof h);
+    h[one] = value;
+    return adam(a, h, false);
+}
+
+static int adam_right(const struct args *a) { return adam(a, a->buf[4], false); }
+static int adam_spoils_numbers(const struct args *a) { return adam(a, a->buf[4], true); }
+static int adam_forgets_eps(const struct args *a) { return adam_with(a, HYPER_EPS, 0); }
+static int adam_forgets_decay(const struct args *a) { return adam_with(a, HYPER_DECAY, 0); }
+static int adam_forgets_scale(const struct args *a) { return adam_with(a, HYPER_GRAD_SCALE, 1); }
+static int adam_forgets_bias(const struct args *a) { return adam_with(a, HYPER_CORRECT2, 1); }
+static int adam_with_one_beta(const struct args *a) {
+    const float *numbers = a->buf[4];
+    return adam_with(a, HYPER_BETA1, numbers[HYPER_BETA2]);
+}
+
 static float sum_between(const struct args *a, int64_t first, int64_t last) {
     const float *x = a->buf[0];
     float sum = 0;
@@ -288,6 +321,37 @@ static const struct {
      "wrong",
      "want"},
     {{OP_axpy, "twice", DT_fp32, axpy_twice, NULL, NULL}, {1, 1, 1000, 1}, 0, "wrong", "want"},
+    {{OP_adam, "right", DT_fp32, adam_right, NULL, NULL}, {1, 1, 1000, 1}, 0, "ok", ""},
+    {{OP_adam, "spoils its numbers", DT_fp32, adam_spoils_numbers, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "input"},
+    {{OP_adam, "forgets epsilon", DT_fp32, adam_forgets_eps, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "want"},
+    {{OP_adam, "forgets the decay", DT_fp32, adam_forgets_decay, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "want"},
+    {{OP_adam, "forgets the scale", DT_fp32, adam_forgets_scale, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "want"},
+    {{OP_adam, "forgets a correction", DT_fp32, adam_forgets_bias, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "want"},
+    {{OP_adam, "one beta for both", DT_fp32, adam_with_one_beta, NULL, NULL},
+     {1, 1, 1000, 1},
+     0,
+     "wrong",
+     "want"},
     {{OP_sum, "right", DT_fp32, sum_right, NULL, NULL}, {1, 1, 1 << 20, 1}, 0, "ok", ""},
     {{OP_sum, "drops the first", DT_fp32, sum_drops_first, NULL, NULL},
      {1, 1, 1 << 20, 1},
