@@ -85,4 +85,15 @@ pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./benc
 run env ROOFLINE=/nonexistent "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" check
 pass_if "gpu_check without its program: status $status" [ "$status" -eq 1 ]
 refused "unknown option or part 'bnch'" "${SOURCE:?}/scripts/gpu_check.sh" bnch
+# ---- training ----
+run "$roofline" tokens "$SOURCE/LICENSE" -o text.bin
+trip=(train "${on[@]}" --data text.bin --dim 32 --layers 1 --batch 2 --seq 16 --dtype bf16 --master --quiet)
+run "$roofline" "${trip[@]}" --steps 6 --out trip
+pass_if "train: status $status" [ "$status" -eq 0 ]
+pass_if "train: says that its times mean nothing" grep -q 'an emulated device' out
+pass_if "train: every byte is explained" grep -q 'unexplained: 0 B' out
+run "$roofline" "${trip[@]}" --steps 3 --save state
+run "$roofline" "${trip[@]}" --steps 6 --save state --resume --out rest
+pass_if "train: resumed with the same losses" \
+    [ "$(cut -d, -f3,4 trip/loss.csv | tail -3)" = "$(cut -d, -f3,4 rest/loss.csv | tail -3)" ]
 finish
