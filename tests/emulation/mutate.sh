@@ -1,16 +1,18 @@
-# mutate.sh SOURCE BUILD [all|sample] [PATTERN] - are the tests able to fail? Two kinds of mutants, each of which has to
+# mutate.sh SOURCE BUILD [all|sample] [PATTERN] [DTYPES] - are the tests able to fail? Two kinds of mutants, each of which has to
 # be caught:
 #  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
 # BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
-# "ptx.cuh: <which>: <how>"); sample: a few. Prints a line a mutant; exit 1 when one survives.
+# "ptx.cuh: <which>: <how>"); sample: a few. DTYPES: the kernels' checks in these only, which is
+# quicker. Prints a line a mutant; exit 1 when one survives.
 # shellcheck shell=bash
 set -u
 source=$(cd "${1:?SOURCE}" && pwd)
 build=$(cd "${2:?BUILD}" && pwd)
 mode=${3:-all}
 only=${4:-}
+dtypes=${5:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/roofline-mutate-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 survivors=0
@@ -57,7 +59,7 @@ compiler_of() {
 check_fails() {
     local pid status=0
     SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
-        --op "$3" >"$work/out" 2>&1 &
+        --op "$3" ${dtypes:+--dtype "$dtypes"} >"$work/out" 2>&1 &
     pid=$!
     while kill -0 "$pid" 2>/dev/null && ! grep -qaE ' (wrong|failed|timeout): ' "$work/out"; do sleep 0.1; done
     kill "$pid" 2>/dev/null
