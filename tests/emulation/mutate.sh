@@ -91,7 +91,7 @@ mutate() {
             return
         fi
         for order in asc desc; do
-            for cc in 80 90; do
+            for cc in 80 90 89; do # 89: where fp8 is native
                 if check_fails "$order" "$cc" "$ops"; then
                     caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
                     break 3
