@@ -1,16 +1,18 @@
-# mutate.sh SOURCE BUILD [all|sample] [PATTERN] - are the tests able to fail? Two kinds of mutants, each of which has to
+# mutate.sh SOURCE BUILD [all|sample] [PATTERN] [DTYPES] - are the tests able to fail? Two kinds of mutants, each of which has to
 # be caught:
 #  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
 # BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
-# "ptx.cuh: <which>: <how>"); sample: a few. Prints a line a mutant; exit 1 when one survives.
+# "ptx.cuh: <which>: <how>"); sample: a few. DTYPES: the kernels' checks in these only, which is
+# quicker. Prints a line a mutant; exit 1 when one survives.
 # shellcheck shell=bash
 set -u
 source=$(cd "${1:?SOURCE}" && pwd)
 build=$(cd "${2:?BUILD}" && pwd)
 mode=${3:-all}
 only=${4:-}
+dtypes=${5:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/roofline-mutate-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 survivors=0
@@ -52,58 +54,54 @@ compiler_of() {
         sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g; s/ -o [^ ]+//; s/ -c [^ ]+//; s/ -M[DTF]+( [^ ]+\.(o|d))?//g'
 }
 
-# check_fails ORDER CC OPS: whether the mutant has a bad row; the first one ends it.
+# check_fails ORDER CC OPS: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
+# busy machine, since what is slow is not caught.
 check_fails() {
     local pid status=0
-    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 300 "$work/mutant" bench --check --quiet --timeout 20 --device "emu:sm_$2" \
-        --op "$3" >"$work/out" 2>&1 &
+    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
+        --op "$3" ${dtypes:+--dtype "$dtypes"} >"$work/out" 2>&1 &
     pid=$!
     while kill -0 "$pid" 2>/dev/null && ! grep -qaE ' (wrong|failed|timeout): ' "$work/out"; do sleep 0.1; done
     kill "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null || status=$?
-    grep -qaE ' (wrong|failed|timeout): ' "$work/out" || [ "$status" -ne 0 ]
+    grep -qaE ' (wrong|failed|timeout): ' "$work/out" || { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; }
 }
 
-# mutate FILE LINE: the line's first barrier becomes an empty statement; checks its ops.
+# mutate FILE LINE: the line's first barrier becomes an empty statement. Of a header's units one after the other, until
+# the checks of its ops fail.
 mutate() {
-    local file=$1 line=$2 unit ops objects=() caught='' order cc text
+    local file=$1 line=$2 unit ops caught='' order cc text link units=0
     text=$(sed -n "${line}p" "$source/kernels/cuda/$file" | sed -E 's/^ +//' | cut -c1-60)
     rm -rf "$work/kernels"
     cp -r "$source/kernels" "$work/kernels"
     sed -i -E "${line}s/$statement/;/" "$work/kernels/cuda/$file"
-    local all_ops=''
     for unit in $(units_of "$file"); do
+        units=$((units + 1))
         ops=$(ops_of "$unit")
-        [ -n "$ops" ] || ops='*' # kernels that rows of other files call
-        all_ops=${all_ops:+$all_ops,}$ops
+        # kernels that rows of other files call
+        [ -n "$ops" ] || ops=$(for user in $(units_of "${unit%.cu}.cuh"); do ops_of "$user"; done | grep . | sort -u | paste -sd, -)
         # shellcheck disable=SC2046  # words of a command line
         if ! (cd "$build" && $(compiler_of "$unit") -c "$work/kernels/cuda/$unit" -o "$work/$unit.o") 2>"$work/log"; then
             verdict unbuilt "$file:$line $text: $(grep -m 1 error "$work/log")"
             return
         fi
-        objects+=("$unit")
-    done
-    if [ ${#objects[@]} -eq 0 ]; then
-        verdict unused "$file:$line $text: no .cu includes it"
-        return
-    fi
-    local link=$link_command
-    for unit in "${objects[@]}"; do
-        link=${link//$(object_of "$unit")/$work/$unit.o}
-    done
-    if ! (cd "$build" && eval "${link//-o roofline_emulated/-o $work/mutant}") >"$work/log" 2>&1; then
-        verdict unlinked "$file:$line $text: $(tail -n 1 "$work/log")"
-        return
-    fi
-    for order in asc desc; do
-        for cc in 80 90; do
-            if check_fails "$order" "$cc" "$all_ops"; then
-                caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
-                break 2
-            fi
+        link=${link_command//$(object_of "$unit")/$work/$unit.o}
+        if ! (cd "$build" && eval "${link//-o roofline_emulated/-o $work/mutant}") >"$work/log" 2>&1; then
+            verdict unlinked "$file:$line $text: $(tail -n 1 "$work/log")"
+            return
+        fi
+        for order in asc desc; do
+            for cc in 80 90 89; do # 89: where fp8 is native
+                if check_fails "$order" "$cc" "$ops"; then
+                    caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
+                    break 3
+                fi
+            done
         done
     done
-    if [ -n "$caught" ]; then
+    if [ "$units" = 0 ]; then
+        verdict unused "$file:$line $text: no .cu includes it"
+    elif [ -n "$caught" ]; then
         verdict caught "$file:$line $text ($caught)"
     else
         verdict SURVIVED "$file:$line $text"

@@ -24,7 +24,7 @@ if [ -z "$program" ]; then
     cmake --build "build/$preset-emulation" --target roofline_emulated --parallel "$(nproc)" >>"$folder/build.log"
 fi
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-export TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0 OMP_WAIT_POLICY=passive SIMT_ASYNC=lazy
+export TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 OMP_WAIT_POLICY=passive SIMT_ASYNC=lazy
 [ $# -gt 0 ] || mapfile -t ops < <("$program" list --names)
 [ $# = 0 ] || ops=("$@")
 failed=0
