@@ -485,6 +485,7 @@ int comparison_make(const struct subject *a, const struct subject *b, const stru
     chain(a, out->key, &index, &x);
     const size_t keys_a = index.count;
     chain(b, out->key, &index, &y);
+    assert(x.first && y.first); /* a subject has rows */
     out->pair = no_less(calloc(index.count + 1, sizeof *out->pair));
     for (int pass = 0; pass < 3; pass++) {
         for (size_t k = 0; k < index.count; k++) {
