@@ -107,7 +107,7 @@ static int same_as_last(struct samples_reader *reader, char *field[], int fields
     for (int i = 0; i < fields; i++)
         if (is_key(reader->column[i]) || reader->column[i] == OF_FILE)
             bytes += strlen(field[i]) + 1;
-    if (bytes != reader->last_bytes) {
+    if (!reader->last || bytes != reader->last_bytes) {
         char *grown = realloc(reader->last, bytes + 1);
         if (!grown) return CSV_NO_MEMORY;
         reader->last = grown;

@@ -1,4 +1,4 @@
-# cli_ci_compare.sh - the recipe for CI with programs that are built already: verdict, exit status, the job's summary.
+# cli_ci_compare.sh - the recipe for CI with programs that are built already: verdict, exit status, the job's summary; the self-test.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=cli.sh
 . "${SOURCE:?}/tests/cli.sh"
@@ -27,4 +27,10 @@ run env ROOFLINE_BASE="$roofline" ROOFLINE_HEAD="$roofline" "${recipe[@]}" -- --
 pass_if "a bad bench option: status $status" [ "$status" -eq 2 ]
 refused "unknown option '--fast'" "${recipe[@]}" --fast
 refused "no commit 'nonsense'" "${recipe[@]}" nonsense
+
+# ---- the harness with itself ----
+run "$roofline" compare --self-test --repeat 1 --device cpu
+pass_if "--self-test: status $status" [ "$status" -eq 0 ]
+pass_if "--self-test: every row was judged" grep -qE '^1 comparisons of one thing with itself, 5 rounds a side in turns, 12 rows' out
+pass_if "--self-test: the rate of false verdicts" grep -qE '^  false verdicts +[0-9]+ rows, in [01] comparisons' out
 finish

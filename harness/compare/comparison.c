@@ -6,12 +6,13 @@
 #include "../device.h"
 #include "../stats.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_SAMPLES = 7, LABELS = 8 };
+enum { LEAST_SAMPLES = 7, LEAST_CALM = 3, LABELS = 8 };
 
 static const double z_of_95 = 1.959964;
 static const double pair_differs = 2;     /* round trips this far apart are two placements */
@@ -89,18 +90,57 @@ static size_t times_at(const struct series *s, const char *label, bool calm, dou
     return n;
 }
 
-/* The rounds that were at `label`. From samples where they are kept, else from the row. */
-static void side_at(const struct entries *all, size_t first, const char *label, struct side *s) {
-    size_t rounds = 0, most = 1;
+/* Of a round at a placement: its samples there, or its row where that was at it; where the system left enough of its
+ * samples alone, only these: one during which it took a CPU away is none of the kernel. */
+struct round {
+    bool there, calm;
+    bool own;    /* the row is of this placement */
+    size_t used; /* samples in `times`; 0: the row's own figures stand */
+};
+
+static struct round round_at(const struct entry *e, const char *label, double *times) {
+    const struct row *r = e->row;
+    struct round x = {.own = strcmp(r->placement, label) == 0};
+    if (!is_timed(r)) return x;
+    x.used = times_at(e->series, label, true, times);
+    x.calm = x.used >= LEAST_CALM;
+    if (!x.calm) x.used = times_at(e->series, label, false, times);
+    if (x.used < LEAST_SAMPLES && !x.own && !x.calm) x.used = 0;
+    if (x.used == 0) x.calm = 2 * r->disturbed <= r->samples;
+    x.there = x.own || x.used > 0;
+    return x;
+}
+
+static double *times_for(const struct entries *all, size_t first) {
+    size_t most = 1;
     for (size_t i = first; i; i = all->entry[i - 1].next) {
         const struct series *x = all->entry[i - 1].series;
-        rounds++;
         if (x && x->count > most) most = x->count;
     }
-    double *times = no_less(malloc(most * sizeof *times));
+    return no_less(malloc(most * sizeof(double)));
+}
+
+/* How many rounds were at a placement, and how many of these were calm. */
+static size_t rounds_at(const struct entries *all, size_t first, const char *label, size_t *calm) {
+    double *times = times_for(all, first);
+    size_t rounds = 0;
+    *calm = 0;
+    for (size_t i = first; i; i = all->entry[i - 1].next) {
+        const struct round x = round_at(&all->entry[i - 1], label, times);
+        rounds += x.there;
+        *calm += x.there && x.calm;
+    }
+    free(times);
+    return rounds;
+}
+
+/* The rounds that were at `label`: the calm ones where there are two or more. */
+static void side_at(const struct entries *all, size_t first, const char *label, struct side *s) {
+    size_t calm, pairs = 0, clocks = 0;
+    const size_t rounds = rounds_at(all, first, label, &calm);
+    double *times = times_for(all, first);
     double *pair_ns = no_less(malloc((rounds + 1) * sizeof *pair_ns));
     double *clock = no_less(malloc((rounds + 1) * sizeof *clock));
-    size_t pairs = 0, clocks = 0;
     double samples = 0, disturbed = 0;
     *s = (struct side){.location = no_less(malloc((rounds + 1) * sizeof(double))),
                        .error = no_less(malloc((rounds + 1) * sizeof(double))),
@@ -109,29 +149,23 @@ static void side_at(const struct entries *all, size_t first, const char *label, 
     for (size_t i = first; i; i = all->entry[i - 1].next) {
         const struct entry *e = &all->entry[i - 1];
         const struct row *r = e->row;
-        if (!is_timed(r)) continue;
-        const bool own = strcmp(r->placement, label) == 0;
-        /* A sample during which the system took a CPU away is none of the kernel, where there are others. */
-        size_t n = times_at(e->series, label, true, times);
-        const bool calm = n >= LEAST_SAMPLES;
-        if (!calm) n = times_at(e->series, label, false, times);
-        const bool from_samples = n >= LEAST_SAMPLES || (own && n > 0);
-        if (!from_samples && !own) continue;
+        const struct round x = round_at(e, label, times);
+        if (!x.there || (calm > 1 && !x.calm)) continue;
         double *location = &s->location[s->rounds], *error = &s->error[s->rounds];
-        if (from_samples) {
-            log_median(times, n, location, error);
+        if (x.used) {
+            log_median(times, x.used, location, error);
         } else {
             *location = log(r->time_s);
             *error = log_interval_error(r->ci_low_s, r->ci_high_s);
         }
         s->run[s->rounds++] = e->run;
         if (!s->row) s->row = r;
-        if (own && r->pair_ns > 0) pair_ns[pairs++] = r->pair_ns;
+        if (x.own && r->pair_ns > 0) pair_ns[pairs++] = r->pair_ns;
         if (r->clock_ghz > 0) clock[clocks++] = r->clock_ghz;
         if (r->throttle[0]) s->throttle = r->throttle;
         if (r->samples > 0 && r->disturbed >= 0) {
             samples += (double)r->samples;
-            disturbed += calm ? 0 : (double)r->disturbed;
+            disturbed += x.used && x.calm ? 0 : (double)r->disturbed;
         }
     }
     s->pair_ns = pairs ? effect_location(pair_ns, pairs) : NAN;
@@ -195,46 +229,24 @@ static size_t labels_of(const struct entries *all, size_t first, const char *lab
     return count;
 }
 
-/* The placement at which both sides have most rounds. */
-static void choose_placement(const struct entries *a, size_t first_a, const struct entries *b,
-                             size_t first_b, struct side *x, struct side *y) {
-    const char *labels[LABELS];
-    size_t count = labels_of(a, first_a, labels, 0), best = 0;
+/* The placement at which both sides have most rounds; "mixed" where there is none, which no side has. */
+static const char *common_placement(const struct entries *a, size_t first_a,
+                                    const struct entries *b, size_t first_b) {
+    const char *labels[LABELS], *best = "mixed";
+    size_t count = labels_of(a, first_a, labels, 0), most = 0, calm;
     count = labels_of(b, first_b, labels, count);
-    *x = *y = (struct side){0};
     for (size_t i = 0; i < count; i++) {
-        struct side p, q;
-        side_at(a, first_a, labels[i], &p);
-        side_at(b, first_b, labels[i], &q);
-        const size_t both = p.rounds < q.rounds ? p.rounds : q.rounds;
-        if (both > best) {
-            side_release(x);
-            side_release(y);
-            *x = p;
-            *y = q;
-            best = both;
-        } else {
-            side_release(&p);
-            side_release(&q);
-        }
+        const size_t x = rounds_at(a, first_a, labels[i], &calm),
+                     y = rounds_at(b, first_b, labels[i], &calm), both = x < y ? x : y;
+        if (both > most) best = labels[i];
+        if (both > most) most = both;
     }
+    return best;
 }
 
 /* Another device's threads lie as they do there: each side at the placement of most of its rounds. */
-static void choose_own_placement(const struct entries *all, size_t first, struct side *s) {
-    const char *labels[LABELS];
-    const size_t count = labels_of(all, first, labels, 0);
-    *s = (struct side){0};
-    for (size_t i = 0; i < count; i++) {
-        struct side p;
-        side_at(all, first, labels[i], &p);
-        if (p.rounds > s->rounds) {
-            side_release(s);
-            *s = p;
-        } else {
-            side_release(&p);
-        }
-    }
+static const char *own_placement(const struct entries *all, size_t first) {
+    return common_placement(all, first, all, first);
 }
 
 static const struct row *first_timed(const struct entries *all, size_t first) {
@@ -284,6 +296,7 @@ static void explain(struct pair *p, const struct side *x, const struct side *y) 
 static void judge_alone(struct pair *p, bool other_device, const struct entries *a, size_t first_a,
                         int runs_a, const struct entries *b, size_t first_b, int runs_b) {
     struct side x, y;
+    assert(p->a && p->b);
     const struct row *timed_a = first_timed(a, first_a), *timed_b = first_timed(b, first_b);
     if (!timed_a || !timed_b) {
         p->broken = timed_a != NULL;
@@ -300,12 +313,9 @@ static void judge_alone(struct pair *p, bool other_device, const struct entries 
     }
     p->a = timed_a;
     p->b = timed_b;
-    if (other_device) {
-        choose_own_placement(a, first_a, &x);
-        choose_own_placement(b, first_b, &y);
-    } else {
-        choose_placement(a, first_a, b, first_b, &x, &y);
-    }
+    const char *common = other_device ? NULL : common_placement(a, first_a, b, first_b);
+    side_at(a, first_a, common ? common : own_placement(a, first_a), &x);
+    side_at(b, first_b, common ? common : own_placement(b, first_b), &y);
     p->effect.verdict = VERDICT_UNDECIDABLE;
     p->effect.a = log(timed_a->time_s);
     p->effect.b = log(timed_b->time_s);
@@ -475,6 +485,7 @@ int comparison_make(const struct subject *a, const struct subject *b, const stru
     chain(a, out->key, &index, &x);
     const size_t keys_a = index.count;
     chain(b, out->key, &index, &y);
+    assert(x.first && y.first); /* a subject has rows */
     out->pair = no_less(calloc(index.count + 1, sizeof *out->pair));
     for (int pass = 0; pass < 3; pass++) {
         for (size_t k = 0; k < index.count; k++) {

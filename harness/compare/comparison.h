@@ -32,7 +32,7 @@ struct comparison {
         hidden; /* the largest slowdown that an undecidable row may hide: 0.08 is 8 %; NaN: unbounded */
 };
 
-/* ignore: bits of key columns that are left out; of rows that then coincide the fastest stands. 0, or -1 after one line on
+/* Both have rows. ignore: bits of key columns that are left out; of rows that then coincide the fastest stands. 0, or -1 after one line on
  * stderr. comparison_release() in every case. */
 int comparison_make(const struct subject *a, const struct subject *b, const struct doubt *doubt,
                     uint64_t ignore, struct comparison *out);

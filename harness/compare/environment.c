@@ -137,7 +137,6 @@ static const struct {
     {"machine.gpu_uuid", "GPU"},
     {"machine.gpu_boost_ghz", "boost clock, GHz"},
     {"machine.gpu_power_limit_w", "power limit, W"},
-    {"machine.clock_ghz", "clock, GHz"},
     {"machine.gpu_ecc", "ECC"},
     {"machine.gpu_mig", "MIG"},
     {"machine.gpu_driver", "driver"},
@@ -163,7 +162,8 @@ static bool is_no_difference(const char *name, const char *a, const char *b) {
     if (strcmp(a, b) == 0) return true;
     if (strcmp(name, "started") == 0 || strcmp(name, "command") == 0) return true;
     if (strcmp(name, "machine.temperature_c") == 0) return close_numbers(a, b, 0.15);
-    if (strstr(name, "clock_ghz")) return close_numbers(a, b, 0.01);
+    if (strcmp(name, "machine.clock_ghz") == 0)
+        return true; /* rows have it while they were timed */
     if (strstr(name, "DRAM_bytes")) return close_numbers(a, b, 0.01);
     return false;
 }

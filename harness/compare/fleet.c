@@ -170,7 +170,8 @@ static const struct row *a_row(const struct member *m) {
 
 static size_t timed_rows(const struct member *m) {
     size_t n = 0;
-    for (size_t i = 0; i < m->rows.count; i++) n += strcmp(m->rows.row[i].status, "ok") == 0;
+    const struct row *r = m->rows.row;
+    for (size_t i = 0; r && i < m->rows.count; i++) n += strcmp(r[i].status, "ok") == 0;
     return n;
 }
 

@@ -100,33 +100,39 @@ static void consider(struct best *best, const struct row *r, bool memory) {
 }
 
 static void append(struct rows *all, const struct rows *more) {
-    all->row = realloc(all->row, (all->count + more->count + 1) * sizeof *all->row);
+    if (more->count == 0) return;
+    all->row = realloc(all->row, (all->count + more->count) * sizeof *all->row);
     if (!all->row) abort();
     memcpy(all->row + all->count, more->row, more->count * sizeof *all->row);
     all->count += more->count;
 }
 
-static int read_offer(const char *name, struct offer *o) {
+/* The rows of a CSV file, or of both files of a folder. 0, or -1 after one line on stderr. */
+static int read_all(const char *name, struct rows *all) {
     static const char *const files[] = {"bench.csv", "peaks.csv"};
     struct stat st;
-    bool torn, folder = stat(name, &st) == 0 && S_ISDIR(st.st_mode);
-    *o = (struct offer){.rows = {0}};
-    for (int i = 0; i < (folder ? 2 : 1); i++) {
-        struct rows rows;
-        char *path = folder ? path_join(name, files[i]) : strdup(name);
-        const bool skip = folder && access(path, F_OK) != 0;
-        const int status = skip ? 0 : rows_read(path, &rows, &torn);
+    const bool folder = stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+    bool torn;
+    *all = (struct rows){0};
+    if (!folder && rows_read(name, all, &torn)) return -1;
+    for (int i = 0; folder && i < 2; i++) {
+        struct rows rows = {0};
+        char *path = path_join(name, files[i]);
+        const int status = access(path, F_OK) == 0 ? rows_read(path, &rows, &torn) : 0;
         free(path);
-        if (status) return -1;
-        if (skip) continue;
-        append(&o->rows, &rows);
+        append(all, &rows);
         free(rows.row);
+        if (status) return -1;
     }
-    if (o->rows.count == 0) {
-        fprintf(stderr, "roofline: '%s' has no rows%s\n", name,
-                folder ? ": no bench.csv, no peaks.csv" : "");
-        return -1;
-    }
+    if (all->count) return 0;
+    fprintf(stderr, "roofline: '%s' has no rows%s\n", name,
+            folder ? ": no bench.csv, no peaks.csv" : "");
+    return -1;
+}
+
+static int read_offer(const char *name, struct offer *o) {
+    *o = (struct offer){.rows = {0}};
+    if (read_all(name, &o->rows)) return -1;
     for (size_t i = 0; i < o->rows.count; i++) {
         const struct row *r = &o->rows.row[i];
         const int op = op_find(r->op), t = dtype_find(r->dtype);
