@@ -84,7 +84,9 @@ static int draw(struct chart_out *out, const struct chart_runs *runs, const char
     for (size_t i = 0; i < runs->count && folders == 1; i++) {
         snprintf(below, sizeof below, "%s", path);
         if (i > 0) device_folder(path, runs->run[i].device, i + 1, below);
-        if (make_folders(out, below) || chart_all(out, &runs->run[i])) return -1;
+        const int status = make_folders(out, below) || chart_all(out, &runs->run[i]) ? -1 : 0;
+        out->dir = path;
+        if (status) return -1;
     }
     if (make_folders(out, path) || chart_comparison(out, runs)) return -1;
     return folders == 1 ? chart_published(out) : 0;
