@@ -147,7 +147,7 @@ DEV void row_loss(const stored<D> *x, int64_t label, int rank, int size, int64_t
 /* ---- kernels; out: a loss a row, or dx ---- */
 
 template <enum dtype D, bool GRADIENT>
-__global__ void __launch_bounds__(SIMPLE_BLOCK)
+__global__ void __launch_bounds__(SIMPLE_BLOCK, 1)
     simple_loss(const stored<D> *x, const int32_t *labels, void *out, int64_t n, wide<D> alpha) {
     using A = wide<D>;
     const int64_t i = blockIdx.x;
