@@ -234,6 +234,12 @@ static int say_times(struct answer *a, const struct evidence *e, const struct lo
         answer_text(a, "predicted", "unknown: %s", no_roof.why);
         return 0;
     }
+    if (model == 0) {
+        answer_text(a, "predicted",
+                    "unknown: nothing is computed, and the operands are too small to be kept out "
+                    "of a cache");
+        return 0;
+    }
     answer_real(a, "predicted", model, "s",
                 "measured ceilings: the longer of moving and computing%s",
                 l->steps > 1 ? ", a step" : "");
