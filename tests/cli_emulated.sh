@@ -63,6 +63,12 @@ run "$roofline" account einsum 'b m k, b n k -> b m n' b=2 m=16 n=32 k=16 --run 
 pass_if "account einsum --run: status $status" [ "$status" -eq 0 ]
 pass_if "account einsum --run: verified" grep -q '1,024 outputs are those of the definition' out
 pass_if "account einsum --run: no time" grep -q 'times of an emulated device mean nothing' out
+run "$roofline" account einsum --reduce min 'a b c -> b' a=3 b=7 c=5 --run --untimed "${on[@]}"
+pass_if "account einsum --run: a call a row: status $status" [ "$status" -eq 0 ]
+pass_if "account einsum --run: a call a row" grep -qE '^call 3 +7 x max' out
+run "$roofline" account einsum 'a b, b c, c d -> a d' a=16 b=32 c=16 d=32 --dtype tf32 --run --untimed "${on[@]}"
+pass_if "account einsum --run: three operands: status $status" [ "$status" -eq 0 ]
+pass_if "account einsum --run: three operands" grep -q '512 outputs are those of the definition' out
 
 # ---- several devices: each alone, then all at once ----
 several=(bench --device emu:sm_80,emu:sm_90 --op copy --dtype fp32 --impl best --shape 1008,4000 --time 0.01)

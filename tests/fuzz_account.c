@@ -1,8 +1,10 @@
-/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers, configurations, result files, CSV
- * records and numbers. The first byte chooses the parser, the rest is its input. What survives parsing goes through what follows it, so
- * that wrong sizes are found where they do harm.
+/* fuzz_account.c - hostile text for the parsers of einsum patterns, safetensors headers and files, their indices, configurations,
+ * result files, samples, CSV records and numbers. The first byte chooses the parser, the rest is its input. What survives parsing
+ * goes through what follows it, so that wrong sizes are found where they do harm.
  *
- * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): FUZZ_PARSER=e fuzz_account FOUND tests/data/account/corpus; what it finds goes to FOUND. */
+ * With libFuzzer (clang, -DROOFLINE_FUZZ=ON): FUZZ_PARSER=e fuzz_account FOUND tests/data/account/corpus; what it finds goes
+ * to FOUND. */
+#define _GNU_SOURCE
 #include "fuzz.h"
 
 #include "../harness/account/checkpoint.h"
@@ -13,8 +15,10 @@
 #include "../harness/row.h"
 #include "../harness/samples_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EVALUATED = 1 << 16 };
 
@@ -43,7 +47,29 @@ static void fuzz_lowering(const struct einsum *e) {
     }
 }
 
-/* The first character chooses the kind; sizes cycle through 1, 2, 3. */
+/* Sizes cycle through 1, 2, 3 and are given by name; or those of every second axis only, and shapes besides. */
+static void choose_sizes(const struct einsum *e, bool shapes, unsigned seed,
+                         struct einsum_sizes *s) {
+    einsum_sizes_none(s);
+    for (int a = 0; a < e->axes; a++) {
+        if (!e->axis[a].name[0] || (shapes && a % 2)) continue;
+        s->name[s->names] = e->axis[a].name;
+        s->size[s->names++] = a % 3 + 1;
+    }
+    for (int i = 0; i < e->operands; i++) {
+        const bool dots = einsum_has(&e->in[i], ELLIPSIS);
+        if (dots && !shapes) s->ellipsis = 2;
+        if (!shapes) continue;
+        s->dims[i] = e->in[i].dims + (dots ? 1 : 0);
+        for (int d = 0; d < s->dims[i] && d < EINSUM_DIMS; d++)
+            s->shape[i][d] = seed % 2 ? 6 : ((unsigned)d + seed) % 6 + 1;
+        if (s->dims[i] > EINSUM_DIMS) s->dims[i] = EINSUM_DIMS;
+    }
+    s->ellipsis_size[0] = 2;
+    s->ellipsis_size[1] = 3;
+}
+
+/* The first character chooses the kind and how sizes are given. */
 static void fuzz_einsum(const char *text) {
     struct einsum e;
     struct einsum_sizes sizes;
@@ -55,16 +81,8 @@ static void fuzz_einsum(const char *text) {
         check_complaint(&why);
         return;
     }
-    einsum_sizes_none(&sizes);
-    for (int a = 0; a < e.axes; a++) {
-        if (!e.axis[a].name[0]) continue;
-        sizes.name[sizes.names] = e.axis[a].name;
-        sizes.size[sizes.names++] = a % 3 + 1;
-    }
-    for (int i = 0; i < e.operands; i++)
-        if (einsum_has(&e.in[i], ELLIPSIS)) sizes.ellipsis = 2;
-    sizes.ellipsis_size[0] = 2;
-    sizes.ellipsis_size[1] = 3;
+    const unsigned choice = (unsigned char)*text / 6;
+    choose_sizes(&e, choice % 2, choice / 2, &sizes);
     if (einsum_bind(&e, &sizes, &why) || einsum_cost(&e, DT_nvfp4, &cost, &why)) {
         check_complaint(&why);
         return;
@@ -107,6 +125,30 @@ static void fuzz_safetensors(const char *text, size_t length) {
     checkpoint_release(&c);
 }
 
+static char folder[] = "/tmp/roofline-fuzz-XXXXXX", path[64];
+
+static void remove_folder(void) {
+    if (*path) remove(path);
+    rmdir(folder);
+}
+
+/* Reads it as a file of this name, which is the only one in its folder. */
+static void fuzz_file(const char *name, const char *text, size_t length) {
+    static bool there;
+    struct checkpoint c;
+    struct complaint why = {""};
+    if (!there && (!mkdtemp(folder) || atexit(remove_folder))) abort();
+    there = true;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, length, f) != length || fclose(f)) abort();
+    if (checkpoint_read(path, &c, &why))
+        check_complaint(&why);
+    else
+        checkpoint_release(&c);
+    remove(path);
+}
+
 static void fuzz_config(const char *text, size_t length) {
     struct transformer m;
     struct complaint why = {""};
@@ -147,10 +189,8 @@ static void fuzz_rows(char *text) {
         if (rows.row || rows.count) abort();
         return;
     }
-    for (size_t i = 0; i < rows.count; i++) {
-
+    for (size_t i = 0; i < rows.count; i++)
         if (!row_same_key(&rows.row[i], &rows.row[i])) abort();
-    }
     free(rows.row);
 }
 
@@ -178,6 +218,12 @@ int fuzz_one(const uint8_t *data, size_t length) {
         break;
     case 's':
         fuzz_safetensors(text, length - 1);
+        break;
+    case 'f':
+        fuzz_file("model.safetensors", text, length - 1);
+        break;
+    case 'i':
+        fuzz_file("model.safetensors.index.json", text, length - 1);
         break;
     case 'c':
         fuzz_config(text, length - 1);

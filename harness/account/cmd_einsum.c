@@ -20,9 +20,10 @@ static const char help[] =
     "an operation in einops'\n"
     "notation. A product sums what the output leaves out: 2 FLOPs a step, steps = the product of "
     "all dimensions.\n"
+    "Three operands or more are multiplied pair by pair, in the order with the fewest FLOPs.\n"
     "\n"
-    "  'batch seq1 hidden, batch seq2 hidden -> batch seq1 seq2'    a product of up to 8 operands, "
-    "pair by pair\n"
+    "  'batch seq1 hidden, batch seq2 hidden -> batch seq1 seq2'    a product of up to 8 "
+    "operands\n"
     "  --reduce HOW       sum, mean, max or min: 'batch seq (heads hidden) -> batch heads'\n"
     "  --rearrange        '... (heads hidden) -> ... heads hidden': no FLOPs; says whether it is a "
     "view or a copy\n"
@@ -31,8 +32,10 @@ static const char help[] =
     "  --dtype TYPE       of the operands (default bf16); products of fp8 and nvfp4 are stored in "
     "bf16\n"
     "  --gpu NAME         h100, a100, b200, ... (plots/specs/gpus.csv)\n"
-    "  --run              runs it here: lowered to calls of the catalogue, verified against the "
-    "definition, then timed\n"
+    "  --run              runs it here, whatever it is but a view: as calls of the catalogue, "
+    "verified against the\n"
+    "                     definition, then timed\n"
+    "  --untimed          runs and verifies it, and takes no time of it\n"
     "  --device NAME      where: cpu, gpu, cuda:0 ... (default: the GPU where there is one)\n"
     "\n"
     "Bytes: each operand read once, the output written once. Time >= max(bytes / bandwidth, FLOPs "
@@ -45,11 +48,12 @@ static const char help[] =
     "  roofline account einsum 'm k, k n -> m n' m=1024 k=1024 n=1024 --gpu h100\n"
     "  roofline account einsum --rearrange '... (heads hidden1) -> ... heads hidden1' --shape "
     "2x3x8 heads=2\n"
-    "  roofline account einsum --reduce mean '... hidden -> ...' ...=2x3 hidden=4\n";
+    "  roofline account einsum --reduce mean '... hidden -> ...' ...=2x3 hidden=4\n"
+    "  roofline account einsum 'm k, k n, n p -> m p' m=64 k=4096 n=8 p=4096 --run --untimed\n";
 
 struct question {
     int reduce, dtype;
-    bool rearrange, run;
+    bool rearrange, run, untimed;
     const char *gpu, *device;
     struct flag_steps shapes;
 };
@@ -204,7 +208,8 @@ static int answer(struct answer *a, const struct question *q, char **word, int w
     say_cost(a, &e, (enum dtype)q->dtype, &cost);
     if (q->gpu && say_time(a, q->gpu, (enum dtype)q->dtype, &cost, why)) return -1;
     if (q->device && !q->run) return complain(why, "einsum: --device is where to --run");
-    return q->run ? einsum_run(a, &e, (enum dtype)q->dtype, q->device, why) : 0;
+    if (q->untimed && !q->run) return complain(why, "einsum: --untimed is how to --run");
+    return q->run ? einsum_run(a, &e, (enum dtype)q->dtype, q->device, !q->untimed, why) : 0;
 }
 
 int account_einsum(int argc, char **argv) {
@@ -218,6 +223,7 @@ int account_einsum(int argc, char **argv) {
                                  {"dtype", FLAG_DTYPE, &q.dtype, NULL},
                                  {"gpu", FLAG_TEXT, &q.gpu, NULL},
                                  {"run", FLAG_SET, &q.run, NULL},
+                                 {"untimed", FLAG_SET, &q.untimed, NULL},
                                  {"device", FLAG_TEXT, &q.device, NULL},
                                  {.name = NULL}};
     int operands;

@@ -4,8 +4,9 @@
  *   reduce     "batch (heads hidden) ... -> batch heads ..."               sum, mean, max, min of what is left out
  *   rearrange  "... (heads hidden) -> ... heads hidden"                    parentheses split and merge
  *
- * `...` stands for any dimensions, `1` and `()` for one of size 1. What einops refuses is refused: parentheses and numbers in
- * a product, a name twice on one side of the others, a name that only the right side knows. Names are ASCII. */
+ * `...` stands for any dimensions, summed where only the left side of a product has it (as in torch); `1` and `()` for one of
+ * size 1. What einops refuses is refused: parentheses and numbers in a product, a name twice on one side of the others, a name
+ * that only the right side knows. Names are ASCII. */
 #ifndef ACCOUNT_EINSUM_H
 #define ACCOUNT_EINSUM_H
 #include "answer.h"

@@ -3,9 +3,9 @@
 #define ACCOUNT_EINSUM_RUN_H
 #include "einsum.h"
 
-/* Adds to the answer how the pattern is lowered, that its result is right, its measured and its predicted time. `device` as
- * --device names it, NULL: the first GPU or the CPU. 0, -1 after a complaint, or an exit status of commands.h, from 1 on, after
- * a line on stderr. */
+/* Adds to the answer how the pattern is lowered, that its result is right and, timed, its measured and its predicted time.
+ * `device` as --device names it, NULL: the first GPU or the CPU. 0, -1 after a complaint, or an exit status of commands.h, from
+ * 1 on, after a line on stderr. */
 int einsum_run(struct answer *a, const struct einsum *e, enum dtype t, const char *device,
-               struct complaint *why);
+               bool timed, struct complaint *why);
 #endif
