@@ -251,6 +251,28 @@ static void test_relu_backward(enum dtype t, const struct tensor *gate) {
     free(dx.data);
 }
 
+/* One large negative element among ones, at every place of vectors of every kind of end. */
+static void test_amax(enum dtype t) {
+    enum { LONGEST = 80 };
+    double scratch[16]; /* a cache line a thread */
+    for (const struct impl *const *table = cpu_kernels; *table; table++)
+        for (const struct impl *impl = *table; impl->run; impl++) {
+            if (impl->op != OP_amax || impl->dtype != t || !can_run(impl)) continue;
+            for (int64_t n = 1; n <= LONGEST; n++)
+                for (int64_t place = 0; place < n; place++) {
+                    struct tensor x = tensor_make(t, n), s = tensor_make(dtypes[t].acc, 1);
+                    for (int64_t i = 0; i < n; i++) value_put(t, x.data, n, i, i == place ? -3 : 1);
+                    const struct args a = {.s = {1, 1, n, 1},
+                                           .threads = 1,
+                                           .buf = {x.data, s.data},
+                                           .scratch = scratch};
+                    if (impl->run(&a) != 0 || get(&s, 0) != 3) fail(impl, -3, get(&s, 0), 3);
+                    free(x.data);
+                    free(s.data);
+                }
+        }
+}
+
 /* Blocks of hard cases for the quantiser: the result is compared byte for byte. */
 static void judge_quantise(const struct impl *impl, const struct tensor *x, const struct tensor *y,
                            const long double *want) {
@@ -307,6 +329,7 @@ int main(void) {
         test_gelu(dtype, &x);
         each_impl(OP_relu, dtype, &x, NULL, 1, judge_relu);
         test_relu_backward(dtype, &x);
+        test_amax(dtype);
         if (dtype != DT_fp32) each_impl(OP_cast_to_fp32, dtype, &x, NULL, 1, judge_cast);
         if (dtype == DT_bf16) {
             each_impl(OP_cast_from_bf16, DT_fp8_e4m3, &x, NULL, SCALE, judge_scaled_cast);

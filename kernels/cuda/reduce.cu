@@ -55,7 +55,6 @@ using acc_type = typename std::conditional<D == DT_fp64, double, float>::type;
 template <class OP, enum dtype D> using joined_type = typename joined<OP, acc_type<D>>::type;
 
 template <class OP> constexpr int blocks_per_sm = OP::INPUTS == 2 ? 3 : STREAM_BLOCKS_PER_SM;
-template <> constexpr int blocks_per_sm<mse_of> = 2; /* 64 KiB in flight; of fp64 three spill */
 
 /* ---- operands: element_at(), and packets of BYTES that a thread loads at once ---- */
 
