@@ -293,8 +293,11 @@ static void print_rows(FILE *f, const struct fleet *fleet, const char *with) {
 }
 
 /* Appears whole or not at all. */
-static int write_rows(const char *dir, const struct fleet *fleet, const struct fleet *together) {
-    char *path = path_join(dir, "fleet.csv"), *temporary = path_join(dir, ".fleet.csv.tmp");
+static int write_rows(const char *dir, const char *file, const struct fleet *fleet,
+                      const struct fleet *together) {
+    const bool bench = strcmp(file, "bench.csv") == 0;
+    char *path = path_join(dir, bench ? "fleet.csv" : "fleet_peaks.csv"),
+         *temporary = path_join(dir, ".fleet.csv.tmp");
     FILE *f = fopen(temporary, "w");
     bool ok = f != NULL;
     if (f) {
@@ -326,7 +329,7 @@ int fleet_compare(FILE *f, const char *dir, const char *file, double threshold) 
                 fleet.count ? "one such folder" : "none", file);
         goto done;
     }
-    if (write_rows(dir, &fleet, &together)) goto done;
+    if (write_rows(dir, file, &fleet, &together)) goto done;
     bool emulated = false, odd;
     for (int i = 0; i < fleet.count; i++)
         emulated |=
