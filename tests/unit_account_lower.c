@@ -320,11 +320,11 @@ static void random_reductions(void) {
 /* ---- sequences of transposes ---- */
 
 /* The fewest rotations from 0 1 2 ... n - 1 to every order, found from there; orders are numbers to the base of 8. */
-static int distances(int n, signed char *distance) {
+static int distances(int n, int *distance) {
     static int queue[5040];
     int head = 0, tail = 0, start = 0, farthest = 0;
     for (int i = 0; i < n; i++) start |= i << 3 * i;
-    memset(distance, -1, (size_t)1 << 3 * n);
+    for (int i = 0; i < 1 << 3 * n; i++) distance[i] = -1;
     distance[start] = 0;
     for (queue[tail++] = start; head < tail; head++)
         for (int first = 0; first < n - 1; first++)
@@ -335,7 +335,7 @@ static int distances(int n, signed char *distance) {
                     turned |= (queue[head] >> 3 * from & 7) << 3 * i;
                 }
                 if (distance[turned] >= 0) continue;
-                distance[turned] = (signed char)(distance[queue[head]] + 1);
+                distance[turned] = distance[queue[head]] + 1;
                 farthest = distance[turned];
                 queue[tail++] = turned;
             }
@@ -343,7 +343,7 @@ static int distances(int n, signed char *distance) {
 }
 
 static void rotations(void) {
-    static signed char distance[1 << 3 * PERMUTED_EXACTLY];
+    static int distance[1 << 3 * PERMUTED_EXACTLY];
     struct einsum e = {.axes = EINSUM_AXES};
     for (int a = 0; a < EINSUM_AXES; a++) e.axis[a].size = 2;
     for (int n = 1; n <= PERMUTED_EXACTLY; n++) {
@@ -660,7 +660,8 @@ static void too_long(void) {
         for (int a = 0; a < 16; a++) order[a] = a;
         shuffle(order, 16);
         e.in[o].dims = 16;
-        for (int a = 0; a < 16; a++) e.in[o].dim[a] = (struct einsum_dim){.axes = 1, .axis = {order[a]}};
+        for (int a = 0; a < 16; a++)
+            e.in[o].dim[a] = (struct einsum_dim){.axes = 1, .axis = {order[a]}};
     }
     e.out = e.in[0];
     CHECK(einsum_lower(&e, &e, DT_fp32, &l, &why) && strstr(why.text, "more than 64 steps"), "%s",

@@ -270,9 +270,9 @@ static void reduce(struct planner *p, struct tensor_state *x, const struct axes 
         break;
     case EINSUM_MEAN:
         if (out->count > 0 && !sums_overflow(x->dtype)) {
-            const double terms = (double)(extent(p, &x->axes) / extent(p, out));
+            const int64_t terms = extent(p, &x->axes) / extent(p, out); /* without remainder */
             sum_out(p, x, out, false);
-            scale(p, x, 1 / terms);
+            scale(p, x, 1 / (double)terms);
         } else {
             reduce_rows(p, x, OP_mean, out);
         }
@@ -327,7 +327,7 @@ static void lower_product(struct planner *p, struct tensor_state *tensor, const 
 int einsum_lower(const struct einsum *e, const struct einsum *full, enum dtype t,
                  struct lowering *l, struct complaint *why) {
     struct planner p = {.e = e, .full = full, .product = t, .l = l};
-    struct tensor_state tensor[EINSUM_OPERANDS];
+    struct tensor_state tensor[EINSUM_OPERANDS] = {{.number = 0}};
     struct einsum_cost cost;
     struct axes out;
     *l = (struct lowering){.steps = 0};
