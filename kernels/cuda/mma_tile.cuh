@@ -129,8 +129,8 @@ DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int 
             multiply(step % 2);
         }
     }
-    gpu::cp_async_wait<0>();
-    __syncthreads(); /* all have read their last fragments: the buffers are free */
+    gpu::cp_async_wait<0>(); /* redundant: the groups that are left are empty */
+    __syncthreads();         /* all have read their last fragments: the buffers are free */
 }
 
 /* ---- fragments for m16n8 with 32 bytes of k: m16n8k8 tf32, m16n8k16 fp16 and bf16, m16n8k32 fp8 ----

@@ -24,7 +24,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
     printf '%-10s %s\n' "$1" "$2"
 }
 
-# ---- barriers of kernels; fences are the thread sanitizer's to miss ----
+# ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
 
 waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\('
 statement="(gpu::)?($waits)[^;]*;"
