@@ -9,8 +9,8 @@ usage() {
     cat <<'END'
 Usage: scripts/gpu_check.sh [options] [PART...]
 
-Needs nvcc, CMake, a C compiler and jansson; no gnuplot, no network. Where jansson can't be installed, carry its two headers
-and libjansson.a along in DIR/include and DIR/lib, with CMAKE_PREFIX_PATH=DIR in the environment. Parts, all by default:
+Needs nvcc, CMake and a C compiler; no gnuplot, no network, and no jansson: the program that it builds reads no model files.
+Parts, all by default:
 
   build      the program for the GPUs of this machine, into build/gpu
   selftest   every PTX wrapper alone: one warp, one instruction, known fragments
@@ -90,7 +90,7 @@ mkdir -p "$out" || exit 2
             return 1
         fi
         # the tests of the CPU and of the emulation stay out
-        cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON "-DROOFLINE_CUDA_ARCHS=${archs:-AUTO}" &&
+        cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON -DROOFLINE_JSON=OFF "-DROOFLINE_CUDA_ARCHS=${archs:-AUTO}" &&
             cmake --build $folder --parallel "$(nproc)" --target roofline cuda_selftest
     }
     part_selftest() { have "$selftest" && "$selftest"; }
