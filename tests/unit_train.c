@@ -393,6 +393,18 @@ static void test_equal_gradients(enum precision p, int64_t vocab) {
     free(want);
 }
 
+/* One layer: a layer's output and the next one's never are the same buffer, nor one that is not there. */
+static void test_one_layer_kept_from_input(void) {
+    struct train_spec plain = spec_of(16, 1, 8, PRECISION_fp32, UPDATE_sgd), other = plain;
+    int64_t n;
+    double loss, other_loss;
+    other.model.keep = KEEP_input;
+    double *want = all_gradients(&plain, &n, &loss), *got = all_gradients(&other, &n, &other_loss);
+    CHECK(loss == other_loss && memcmp(got, want, (size_t)n * sizeof *got) == 0, "other bits");
+    free(got);
+    free(want);
+}
+
 /* ---- training ---- */
 
 static double train(struct trainer *t, int steps) {
@@ -607,6 +619,7 @@ int main(void) {
     if (device.gpu) test_reference(PRECISION_tf32, 0.03);
     test_equal_gradients(PRECISION_fp32, 0);
     test_equal_gradients(PRECISION_bf16, 80);
+    test_one_layer_kept_from_input();
     test_all_optimizers();
     if (!EMULATED) test_fp16_underflow(); /* 2^21 elements */
     test_skipped_steps();

@@ -174,8 +174,8 @@ static void lay_out_activations(struct builder *b) {
             b->segment[i] = take(b, kind, "H of a segment", m->stored, wide);
     }
     if (c->keep == KEEP_input)
-        for (int64_t i = 0; i < 2 && i < layers; i++)
-            b->segment[i] = take(b, kind, "H", m->stored, wide);
+        for (int64_t l = 1; l <= 2 && l <= layers; l++)
+            b->segment[l % 2] = take(b, kind, "H", m->stored, wide);
     b->up = take(b, MEMORY_temporaries, "Z", m->stored, wide);
     b->down = take(b, MEMORY_temporaries, "dH", m->stored, wide);
     if (c->vocab) {
