@@ -238,7 +238,7 @@ static int set_loss_scale(struct options *o) {
     const char *text = o->loss_scale ? o->loss_scale : fp16 ? "dynamic" : "1";
     *s = (struct loss_scaling){.on = true, .scale = 0x1p16, .patience = 2000};
     if (strcmp(text, "dynamic") == 0) return 0;
-    s->patience = INT64_MAX;
+    s->patience = 0;
     if (option_number("--loss-scale", text, 0x1p-30, 0x1p30, &s->scale)) return -1;
     s->on = s->scale != 1;
     return 0;

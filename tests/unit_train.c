@@ -393,7 +393,7 @@ static void test_equal_gradients(enum precision p, int64_t vocab) {
     free(want);
 }
 
-/* One layer: a layer's output and the next one's never are the same buffer, nor one that is not there. */
+/* With one layer there is one buffer only. */
 static void test_one_layer_kept_from_input(void) {
     struct train_spec plain = spec_of(16, 1, 8, PRECISION_fp32, UPDATE_sgd), other = plain;
     int64_t n;
@@ -519,6 +519,24 @@ static void test_clipping(void) {
     trainer_end(&t);
 }
 
+/* A scale that was asked for stays, whether steps are skipped or not. */
+static void test_kept_scale(void) {
+    struct train_spec s = spec_of(32, 2, 32, PRECISION_fp16, UPDATE_adamw);
+    for (int large = 0; large < 2; large++) {
+        struct trainer t;
+        struct step_result r = {.loss = NAN};
+        const double scale = large ? 0x1p24 : 0x1p10;
+        s.scaling = (struct loss_scaling){true, scale, 0, 0};
+        if (!begin(&t, &s)) return;
+        for (int i = 0; i < 3; i++) {
+            if (trainer_step(&t, &r)) abort();
+            CHECK(r.skipped == (large == 1), "scale %g: skipped %d", scale, r.skipped);
+        }
+        CHECK(t.spec.scaling.scale == scale, "scale %g became %g", scale, t.spec.scaling.scale);
+        trainer_end(&t);
+    }
+}
+
 /* ---- checkpoints ---- */
 
 static void test_checkpoint(enum precision p) {
@@ -623,6 +641,7 @@ int main(void) {
     test_all_optimizers();
     if (!EMULATED) test_fp16_underflow(); /* 2^21 elements */
     test_skipped_steps();
+    test_kept_scale();
     test_clipping();
     test_checkpoint(PRECISION_fp32);
     test_checkpoint(PRECISION_bf16);

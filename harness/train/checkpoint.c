@@ -355,7 +355,7 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
     if (t->amax) model_set_scales(&t->model, t->amax);
     t->step = (int64_t)state.step;
     t->updates = (int64_t)state.updates;
-    t->spec.scaling.scale = state.scale;
+    if (t->spec.scaling.patience) t->spec.scaling.scale = state.scale; /* or the one asked for */
     t->spec.scaling.good_steps = (int64_t)state.good_steps;
     status = 0;
 done:

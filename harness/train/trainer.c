@@ -269,7 +269,7 @@ static double grad_scale(struct trainer *t, double norm) {
 static void adjust_loss_scale(struct trainer *t, bool skipped) {
     struct loss_scaling *s = &t->spec.scaling;
     const double least = 0x1p-24, most = 0x1p24;
-    if (!s->on) return;
+    if (!s->on || s->patience == 0) return;
     if (skipped) {
         s->scale = fmax(s->scale / 2, least);
         s->good_steps = 0;

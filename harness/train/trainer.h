@@ -13,7 +13,7 @@ struct hyperparameters {
 struct hyperparameters hyperparameters_for(enum update u);
 
 /* Dynamic loss scaling (Micikevicius et al. 2018): halved and the step skipped when gradients are not finite, doubled after
- * `patience` steps without. */
+ * `patience` steps without. patience 0: the scale is kept. */
 struct loss_scaling {
     bool on;
     double scale;
