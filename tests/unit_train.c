@@ -537,6 +537,52 @@ static void test_kept_scale(void) {
     }
 }
 
+/* Gradients that fp8 rounds to zeros without a scale: the first step has those of every layer, under a loss scale too. */
+static void test_fp8_first_step(void) {
+    struct train_spec s = spec_of(32, EMULATED ? 4 : 9, 256, PRECISION_bf16, UPDATE_sgd);
+    struct trainer t;
+    struct step_result want, got;
+    s.norm = true;
+    if (!begin(&t, &s) || trainer_step(&t, &want)) abort();
+    trainer_end(&t);
+    s.model.precision = PRECISION_fp8;
+    for (int scaled = 0; scaled < 2; scaled++) {
+        if (scaled) s.scaling = (struct loss_scaling){true, 0x1p16, 2000, 0};
+        if (!begin(&t, &s) || trainer_step(&t, &got)) abort();
+        CHECK(fabs(got.grad_norm - want.grad_norm) < 0.25 * want.grad_norm,
+              "scaled %d: gradient %g, of bf16 %g", scaled, got.grad_norm, want.grad_norm);
+        for (int i = 0; i < t.model.parameters; i++) {
+            double *g = gradient_of(&t, i), largest = 0;
+            for (int j = 0; j < 32 * 32; j++) largest = fmax(largest, fabs(g[j]));
+            CHECK(largest > 0, "scaled %d: layer %d has no gradient", scaled, i + 1);
+            free(g);
+        }
+        trainer_end(&t);
+    }
+}
+
+/* A step without gradients in between: what is resumed has the scales of before, as what was not stopped. */
+static void test_fp8_scales_kept(void) {
+    struct train_spec s = spec_of(32, 2, 16, PRECISION_fp8, UPDATE_adamw);
+    struct trainer whole, rest;
+    const char *file = "unit_train.safetensors";
+    double zeros[32 * 32] = {0}, values[32 * 32];
+    if (!begin(&whole, &s)) return;
+    train(&whole, 2);
+    if (trainer_read(&whole, 1, false, values) || trainer_write(&whole, 1, zeros)) abort();
+    train(&whole, 1);
+    trainer_write(&whole, 1, values);
+    CHECK(checkpoint_save(&whole, file, 0) == 0, "save");
+    if (!begin(&rest, &s)) return;
+    CHECK(checkpoint_load(&rest, file, 0) == 0, "load");
+    for (int i = 0; i < whole.model.scales; i++)
+        CHECK(rest.model.scaled[i].scale == whole.model.scaled[i].scale, "scale %d: %g, want %g", i,
+              rest.model.scaled[i].scale, whole.model.scaled[i].scale);
+    trainer_end(&rest);
+    trainer_end(&whole);
+    unlink(file);
+}
+
 /* ---- checkpoints ---- */
 
 static void test_checkpoint(enum precision p) {
@@ -642,6 +688,8 @@ int main(void) {
     if (!EMULATED) test_fp16_underflow(); /* 2^21 elements */
     test_skipped_steps();
     test_kept_scale();
+    test_fp8_first_step();
+    test_fp8_scales_kept();
     test_clipping();
     test_checkpoint(PRECISION_fp32);
     test_checkpoint(PRECISION_bf16);

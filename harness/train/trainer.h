@@ -44,7 +44,7 @@ struct trainer {
     struct model model;
     struct ledger ledger;
     int64_t step, updates; /* steps taken; of these, not skipped: the t of bias corrections */
-    double *amax;          /* fp8: as last seen */
+    double *amax;          /* fp8: what scales follow from, as last seen */
     unsigned char *staging;
     size_t staging_bytes;
 };
