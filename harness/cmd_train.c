@@ -373,7 +373,7 @@ static int run_steps(struct options *o, struct trainer *t, struct batch_ahead *b
         const bool due = o->save_every > 0 && t->step % (int64_t)o->save_every == 0;
         if (!o->save || (!due && t->step < last && !interrupted)) continue;
         /* losses first: a checkpoint never stands for steps that loss.csv lacks */
-        if (o->out && results_write(o->out, t, r, h->point, h->count, first)) return -1;
+        if (o->out && results_write_losses(o->out, t, h->point, h->count, first)) return -1;
         if (checkpoint_save(t, o->save, data)) return -1;
     }
     return 0;
@@ -390,6 +390,7 @@ static int finish(struct options *o, struct trainer *t, const struct ceilings *c
                   struct history *h, struct train_results *r, int64_t first) {
     const bool look = t->spec.scaling.on || t->spec.hyper.clip > 0 || t->spec.norm;
     if (h->count == 0) {
+        if (interrupted) return STATUS_INTERRUPTED;
         printf("nothing left to do: %lld steps are done\n", (long long)t->step);
         return STATUS_OK;
     }
@@ -406,7 +407,9 @@ static int finish(struct options *o, struct trainer *t, const struct ceilings *c
     if (t->spec.model.vocab)
         printf("loss %.4f -> %.4f; uniform over the vocabulary: ln V = %.4f\n", r->first_loss,
                r->last_loss, log((double)t->spec.model.vocab));
-    if (o->out && results_write(o->out, t, r, h->point, h->count, first)) return STATUS_ERROR;
+    if (o->out &&
+        (results_write_losses(o->out, t, h->point, h->count, first) || results_write(o->out, t, r)))
+        return STATUS_ERROR;
     if (interrupted) return STATUS_INTERRUPTED;
     if (isfinite(r->last_loss)) return STATUS_OK;
     fprintf(stderr, "roofline: train: the loss is not finite after step %lld: it diverged\n",

@@ -74,6 +74,12 @@ pass_if "memory.csv: formulas and ledger agree" [ "$(field run/memory.csv predic
 pass_if "loss.csv: six steps with gradients" [ "$(field run/loss.csv grad_norm | grep -cE '^[0-9.e-]+$')" -eq 6 ]
 run "$roofline" "${small[@]}" --steps 6 --out run
 pass_if "the same again takes the old rows' place" [ "$(wc -l <run/train.csv)" -eq 5 ]
+"$roofline" "${small[@]}" --steps 1000000000 --out run --save killed --save-every 10 >out 2>err &
+victim=$!
+for _ in $(seq 100); do [ -e killed ] && break || sleep 0.1; done
+kill -KILL $victim
+wait $victim 2>kill.err
+pass_if "a killed run leaves times that were measured" [ "$(field run/train.csv time_s | grep -cE '^[0-9.e-]*[1-9]')" -eq 4 ]
 run "$roofline" "${small[@]}" --steps 6 --optimizer sgd --out run
 pass_if "another optimizer is added" [ "$(wc -l <run/train.csv)" -eq 9 ]
 echo 'a,b' >run/loss.csv
