@@ -187,6 +187,14 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --resume needs --save FILE\n");
         return -1;
     }
+    if (o->save_every > 0 && !o->save) {
+        fprintf(stderr, "roofline: --save-every needs --save FILE\n");
+        return -1;
+    }
+    if (o->spec.goal != 0 && loss != OBJECTIVE_mean) {
+        fprintf(stderr, "roofline: --target is of --loss mean\n");
+        return -1;
+    }
     if (o->data && loss != OBJECTIVE_mse) {
         fprintf(stderr, "roofline: --loss is not for --data, whose loss is cross-entropy\n");
         return -1;
@@ -424,7 +432,8 @@ static int train(struct options *o, struct device *d, const struct token_file *t
     struct train_results r = {.peak_gflop_s = NAN, .peak_source = ""};
     struct batch_ahead *batches = NULL;
     int32_t *buffer[2] = {NULL, NULL};
-    const uint64_t data = o->data ? tokens->digest : 0;
+    /* of the file and how it is cut: the rows of a step are batch x seq */
+    const uint64_t data = o->data ? tokens->digest ^ (uint64_t)o->seq << 32 : 0;
     const size_t batch_bytes = 2 * (size_t)o->spec.model.rows * sizeof(int32_t);
     int status = STATUS_ERROR;
     if (d->open(d)) {

@@ -42,6 +42,10 @@ refused "mean over micro-batches" "$roofline" train --loss mean --micro-batches 
 refused "master copy" "$roofline" train --dtype fp32 --master
 refused "this device has no kernel for matmul in tf32" "$roofline" train --device cpu --dtype tf32 --dim 16 --batch 16
 refused "--resume needs --save" "$roofline" train --resume
+refused "--save-every needs --save" "$roofline" train --save-every 10
+refused "--target is of --loss mean" "$roofline" train --target 3
+refused "more bytes than can be counted" "$roofline" train --dim 2147483648 --layers 65536 --dry-run
+refused "more bytes than can be counted" "$roofline" train --dim 1048576 --layers 65536 --batch 2147483648 --dry-run
 refused "need --data" "$roofline" train --vocab 100
 refused "'nowhere': No such file" "$roofline" train --data nowhere
 refused "unexpected argument 'more'" "$roofline" train more
@@ -54,6 +58,8 @@ refused "-o FILE is missing" "$roofline" tokens odd
 refused "no text file" "$roofline" tokens -o some
 refused "'nowhere'" "$roofline" tokens nowhere -o some
 pass_if "tokens: no file is left" [ ! -e some ]
+refused "'odd' would be written over" "$roofline" tokens short odd -o ./odd
+pass_if "tokens: the text is as it was" [ "$(cat odd)" = abc ]
 run "$roofline" train --dim 1000000 --layers 100 --batch 1 --steps 1
 pass_if "more than fits: status $status" [ "$status" -eq 2 ]
 pass_if "more than fits: one line that says what" [ "$(grep -c 'do not fit' err)" -eq 1 ]
@@ -136,6 +142,7 @@ cp state other
 refused "of another model" "$roofline" "${trip[@]}" --dim 32 --save other --resume
 refused "another --seed" "$roofline" "${trip[@]}" --seed 7 --save other --resume
 "$roofline" tokens "$SOURCE/README.md" -o else.bin >out
+refused "another --seq" "$roofline" "${trip[@]}" --batch 16 --seq 32 --save other --resume
 refused "on other data" "$roofline" "${trip[@]}" --data else.bin --save other --resume
 pass_if "what is refused is kept" cmp -s state other
 

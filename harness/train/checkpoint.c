@@ -280,7 +280,7 @@ static const char *state_of(const json_t *meta, const struct trainer *t, uint64_
         s->step > INT64_MAX || s->updates > s->step || s->good_steps > s->step)
         return "its metadata are damaged";
     if (seed != t->spec.seed) return "of a run with another --seed";
-    if (stored_data != data) return "of a run on other data";
+    if (stored_data != data) return "of a run on other data or with another --seq";
     return NULL;
 }
 

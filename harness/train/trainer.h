@@ -73,7 +73,7 @@ void train_name(const struct train_spec *spec, char *text, size_t size);
 /* ---- checkpoints: harness/train/checkpoint.c ---- */
 
 /* Parameters, optimizer state, step, loss scale and data position as safetensors. The file appears whole or not at all,
- * after it has reached the disk. `data` names the data: token_file.digest, or 0. 0, or -1 after one line on stderr. */
+ * after it has reached the disk. `data` tells data apart; 0: none. 0, or -1 after one line on stderr. */
 int checkpoint_save(struct trainer *t, const char *path, uint64_t data);
 
 /* Whether a checkpoint could be written there; 0, or -1 after one line on stderr. */
