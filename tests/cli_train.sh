@@ -51,6 +51,8 @@ refused "'nowhere': No such file" "$roofline" train --data nowhere
 refused "unexpected argument 'more'" "$roofline" train more
 printf 'abc' >odd
 refused "'odd': no file of uint16 tokens" "$roofline" train --data odd
+head -c 1000 "$SOURCE/README.md" >prose
+refused "'prose' is text" "$roofline" train --data prose
 printf 'abcd' >short
 refused "'short' has 2 tokens" "$roofline" train --data short
 refused "--vocab 100: 'short' has token" "$roofline" train --data short --vocab 100 --seq 1
