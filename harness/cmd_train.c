@@ -53,10 +53,12 @@ static void help(void) {
          "  --init NAME          truncated: N(0, 1/D) within 3 standard deviations [default]; "
          "normal\n"
          "How:\n"
-         "  --steps N            [20]\n"
+         "  --steps N            in all, with those before a --resume [20]\n"
          "  --device NAME        cpu, gpu, cuda:0 ... [the GPU where there is one]\n"
          "  --threads N          [all]\n"
-         "  --grad-norm          report the gradients' norm where nothing else needs it\n"
+         "  --grad-norm          report the gradients' norm where nothing else needs it; a step "
+         "whose "
+         "norm is not finite updates nothing\n"
          "  --dry-run            print the formulas' figures, allocate nothing\n"
          "Where to:\n"
          "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
@@ -379,6 +381,8 @@ static int run_steps(struct options *o, struct trainer *t, struct batch_ahead *b
         r->skipped += s.skipped;
         print_step(&p, last, o->quiet);
         const bool due = o->save_every > 0 && t->step % (int64_t)o->save_every == 0;
+        /* what is no number any more does not take the place of a checkpoint that was */
+        if (!isfinite(s.loss) && !s.skipped) continue;
         if (!o->save || (!due && t->step < last && !interrupted)) continue;
         /* losses first: a checkpoint never stands for steps that loss.csv lacks */
         if (o->out && results_write_losses(o->out, t, h->point, h->count, first)) return -1;
@@ -387,11 +391,18 @@ static int run_steps(struct options *o, struct trainer *t, struct batch_ahead *b
     return 0;
 }
 
-/* Medians without the first steps, in which caches, clocks and allocations settle. */
+/* Medians without the first steps, in which caches, clocks and allocations settle, and without those that updated nothing,
+ * unless there are no others. */
 static void take_times(struct train_results *r, struct history *h) {
     const size_t warm = h->count >= 12 ? 3 : h->count / 4;
-    for (int p = 0; p < ROW_PHASES && h->count; p++)
-        results_time(r, (enum row_phase)p, h->seconds[p] + warm, h->count - warm);
+    for (int p = 0; p < ROW_PHASES && h->count; p++) {
+        double *seconds = h->seconds[p];
+        size_t n = 0;
+        for (size_t i = warm; i < h->count; i++)
+            if (!h->point[i].skipped) seconds[n++] = seconds[i];
+        if (n == 0) n = h->count;
+        results_time(r, (enum row_phase)p, seconds, n);
+    }
 }
 
 static int finish(struct options *o, struct trainer *t, const struct ceilings *ceilings,
@@ -412,6 +423,9 @@ static int finish(struct options *o, struct trainer *t, const struct ceilings *c
         printf("\nan emulated device: what is computed counts, times do not\n");
     else
         results_print_phases(stdout, &t->spec, r);
+    if (r->skipped)
+        printf("%lld of %lld steps updated nothing: gradients were not finite\n",
+               (long long)r->skipped, (long long)r->steps);
     if (t->spec.model.vocab)
         printf("loss %.4f -> %.4f; uniform over the vocabulary: ln V = %.4f\n", r->first_loss,
                r->last_loss, log((double)t->spec.model.vocab));

@@ -90,6 +90,12 @@ wait $victim 2>kill.err
 pass_if "a killed run leaves times that were measured" [ "$(field run/train.csv time_s | grep -cE '^[0-9.e-]*[1-9]')" -eq 4 ]
 run "$roofline" "${small[@]}" --steps 6 --optimizer sgd --out run
 pass_if "another optimizer is added" [ "$(wc -l <run/train.csv)" -eq 9 ]
+overflows=("${small[@]}" --dtype fp16 --loss mean --target 1000 --steps 20)
+run "$roofline" "${overflows[@]}" --out scaled
+skips=$(field scaled/loss.csv skipped | grep -c 1)
+pass_if "$skips of 20 steps are skipped and counted" grep -q "^$skips of 20 steps updated nothing" out
+pass_if "some are" [ "$skips" -gt 3 ]
+pass_if "and not among the times" [ "$(field scaled/train.csv samples | uniq)" = $((20 - skips)) ]
 echo 'a,b' >run/loss.csv
 run "$roofline" "${small[@]}" --steps 1 --out run
 pass_if "a file of other columns is left alone" [ "$(cat run/loss.csv)" = 'a,b' ]
@@ -107,6 +113,10 @@ pass_if "text: status $status" [ "$status" -eq 0 ]
 pass_if "text: the loss ends well below ln V: $(field text/loss.csv loss | tail -1)" \
     [ "$(field text/loss.csv loss | tail -1 | awk '{ print ($1 < 3.6) }')" -eq 1 ]
 pass_if "text: both are printed" grep -q 'ln V = 5.5452' out
+
+run "$roofline" "${text[@]}" --optimizer sgd --lr 1e5 --steps 30 --save diverged
+pass_if "diverged: status $status" [ "$status" -eq 1 ]
+pass_if "diverged: what is no number is not saved" [ ! -e diverged ]
 
 # ---- killed at any moment ----
 trip=("${text[@]}" --steps 40 --dtype bf16 --master --clip 1)

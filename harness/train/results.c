@@ -172,8 +172,8 @@ static void print_memory(FILE *f, const struct train_spec *spec, const struct tr
         if (r->slack_bytes >= 0) {
             format_bytes((double)r->slack_bytes, rest, sizeof rest);
             fprintf(f,
-                    "\n%-12s %25s   taken from the device beyond that: pages, staging, allocation "
-                    "units",
+                    "\n%-12s %25s   taken from the device beyond that: padding, pages, staging, "
+                    "allocation units",
                     "slack", rest);
         }
         if (r->before_bytes >= 0) {
