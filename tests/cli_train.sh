@@ -84,7 +84,10 @@ run "$roofline" "${small[@]}" --steps 6 --out run
 pass_if "the same again takes the old rows' place" [ "$(wc -l <run/train.csv)" -eq 5 ]
 "$roofline" "${small[@]}" --steps 1000000000 --out run --save killed --save-every 10 >out 2>err &
 victim=$!
-for _ in $(seq 100); do [ -e killed ] && break || sleep 0.1; done
+for _ in $(seq 100); do
+    if [ -e killed ]; then break; fi
+    sleep 0.1
+done
 kill -KILL $victim
 wait $victim 2>kill.err
 pass_if "a killed run leaves times that were measured" [ "$(field run/train.csv time_s | grep -cE '^[0-9.e-]*[1-9]')" -eq 4 ]
