@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void help(void) {
     puts(
@@ -19,6 +20,12 @@ static void help(void) {
         "Example:\n"
         "  roofline tokens README.md DECISIONS.md -o corpus.bin && roofline train --data "
         "corpus.bin");
+}
+
+/* Whether both names are one file, which would be written over. */
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 int cmd_tokens(int argc, char **argv) {
@@ -40,6 +47,11 @@ int cmd_tokens(int argc, char **argv) {
     if (!out || optind == argc) {
         fprintf(stderr, "roofline: tokens: %s\n",
                 out ? "no text file is named" : "-o FILE is missing");
+        return STATUS_ERROR;
+    }
+    for (int i = optind; i < argc; i++) {
+        if (!same_file(argv[i], out)) continue;
+        fprintf(stderr, "roofline: tokens: '%s' would be written over\n", argv[i]);
         return STATUS_ERROR;
     }
     if (tokens_from_text((const char *const *)argv + optind, argc - optind, out) ||

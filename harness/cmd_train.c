@@ -53,10 +53,12 @@ static void help(void) {
          "  --init NAME          truncated: N(0, 1/D) within 3 standard deviations [default]; "
          "normal\n"
          "How:\n"
-         "  --steps N            [20]\n"
+         "  --steps N            in all, with those before a --resume [20]\n"
          "  --device NAME        cpu, gpu, cuda:0 ... [the GPU where there is one]\n"
          "  --threads N          [all]\n"
-         "  --grad-norm          report the gradients' norm where nothing else needs it\n"
+         "  --grad-norm          report the gradients' norm where nothing else needs it; a step "
+         "whose "
+         "norm is not finite updates nothing\n"
          "  --dry-run            print the formulas' figures, allocate nothing\n"
          "Where to:\n"
          "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
@@ -187,6 +189,14 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --resume needs --save FILE\n");
         return -1;
     }
+    if (o->save_every > 0 && !o->save) {
+        fprintf(stderr, "roofline: --save-every needs --save FILE\n");
+        return -1;
+    }
+    if (o->spec.goal != 0 && loss != OBJECTIVE_mean) {
+        fprintf(stderr, "roofline: --target is of --loss mean\n");
+        return -1;
+    }
     if (o->data && loss != OBJECTIVE_mse) {
         fprintf(stderr, "roofline: --loss is not for --data, whose loss is cross-entropy\n");
         return -1;
@@ -238,7 +248,7 @@ static int set_loss_scale(struct options *o) {
     const char *text = o->loss_scale ? o->loss_scale : fp16 ? "dynamic" : "1";
     *s = (struct loss_scaling){.on = true, .scale = 0x1p16, .patience = 2000};
     if (strcmp(text, "dynamic") == 0) return 0;
-    s->patience = INT64_MAX;
+    s->patience = 0;
     if (option_number("--loss-scale", text, 0x1p-30, 0x1p30, &s->scale)) return -1;
     s->on = s->scale != 1;
     return 0;
@@ -371,25 +381,35 @@ static int run_steps(struct options *o, struct trainer *t, struct batch_ahead *b
         r->skipped += s.skipped;
         print_step(&p, last, o->quiet);
         const bool due = o->save_every > 0 && t->step % (int64_t)o->save_every == 0;
+        /* what is no number any more does not take the place of a checkpoint that was */
+        if (!isfinite(s.loss) && !s.skipped) continue;
         if (!o->save || (!due && t->step < last && !interrupted)) continue;
         /* losses first: a checkpoint never stands for steps that loss.csv lacks */
-        if (o->out && results_write(o->out, t, r, h->point, h->count, first)) return -1;
+        if (o->out && results_write_losses(o->out, t, h->point, h->count, first)) return -1;
         if (checkpoint_save(t, o->save, data)) return -1;
     }
     return 0;
 }
 
-/* Medians without the first steps, in which caches, clocks and allocations settle. */
+/* Medians without the first steps, in which caches, clocks and allocations settle, and without those that updated nothing,
+ * unless there are no others. */
 static void take_times(struct train_results *r, struct history *h) {
     const size_t warm = h->count >= 12 ? 3 : h->count / 4;
-    for (int p = 0; p < ROW_PHASES && h->count; p++)
-        results_time(r, (enum row_phase)p, h->seconds[p] + warm, h->count - warm);
+    for (int p = 0; p < ROW_PHASES && h->count; p++) {
+        double *seconds = h->seconds[p];
+        size_t n = 0;
+        for (size_t i = warm; i < h->count; i++)
+            if (!h->point[i].skipped) seconds[n++] = seconds[i];
+        if (n == 0) n = h->count;
+        results_time(r, (enum row_phase)p, seconds, n);
+    }
 }
 
 static int finish(struct options *o, struct trainer *t, const struct ceilings *ceilings,
                   struct history *h, struct train_results *r, int64_t first) {
     const bool look = t->spec.scaling.on || t->spec.hyper.clip > 0 || t->spec.norm;
     if (h->count == 0) {
+        if (interrupted) return STATUS_INTERRUPTED;
         printf("nothing left to do: %lld steps are done\n", (long long)t->step);
         return STATUS_OK;
     }
@@ -403,10 +423,15 @@ static int finish(struct options *o, struct trainer *t, const struct ceilings *c
         printf("\nan emulated device: what is computed counts, times do not\n");
     else
         results_print_phases(stdout, &t->spec, r);
+    if (r->skipped)
+        printf("%lld of %lld steps updated nothing: gradients were not finite\n",
+               (long long)r->skipped, (long long)r->steps);
     if (t->spec.model.vocab)
         printf("loss %.4f -> %.4f; uniform over the vocabulary: ln V = %.4f\n", r->first_loss,
                r->last_loss, log((double)t->spec.model.vocab));
-    if (o->out && results_write(o->out, t, r, h->point, h->count, first)) return STATUS_ERROR;
+    if (o->out &&
+        (results_write_losses(o->out, t, h->point, h->count, first) || results_write(o->out, t, r)))
+        return STATUS_ERROR;
     if (interrupted) return STATUS_INTERRUPTED;
     if (isfinite(r->last_loss)) return STATUS_OK;
     fprintf(stderr, "roofline: train: the loss is not finite after step %lld: it diverged\n",
@@ -421,7 +446,8 @@ static int train(struct options *o, struct device *d, const struct token_file *t
     struct train_results r = {.peak_gflop_s = NAN, .peak_source = ""};
     struct batch_ahead *batches = NULL;
     int32_t *buffer[2] = {NULL, NULL};
-    const uint64_t data = o->data ? tokens->digest : 0;
+    /* of the file and how it is cut: the rows of a step are batch x seq */
+    const uint64_t data = o->data ? tokens->digest ^ (uint64_t)o->seq << 32 : 0;
     const size_t batch_bytes = 2 * (size_t)o->spec.model.rows * sizeof(int32_t);
     int status = STATUS_ERROR;
     if (d->open(d)) {

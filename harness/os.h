@@ -48,7 +48,7 @@ int64_t os_stolen_ticks(void);         /* of all CPUs, by the hypervisor, since 
 double os_temperature_c(void);         /* hottest CPU sensor; NaN unknown */
 double os_energy_j(void);              /* CPU packages' energy counter (RAPL); NaN unreadable */
 
-/* Anonymous memory, page-aligned; from 2 MiB on at a multiple of that, in huge pages where the system grants them.
+/* Cleared memory, page-aligned; from 2 MiB on at a multiple of that, in huge pages where the system grants them.
  * NULL: none. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes); /* p may be NULL */

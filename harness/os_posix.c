@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,7 +64,8 @@ double os_energy_j(void) { return NAN; }
 
 void *os_map(size_t bytes) {
     void *p = NULL;
-    return posix_memalign(&p, 2 << 20, bytes) == 0 ? p : NULL;
+    if (posix_memalign(&p, 2 << 20, bytes)) return NULL;
+    return memset(p, 0, bytes); /* as fresh pages are */
 }
 
 void os_unmap(void *p, size_t bytes) {

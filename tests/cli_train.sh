@@ -42,11 +42,17 @@ refused "mean over micro-batches" "$roofline" train --loss mean --micro-batches 
 refused "master copy" "$roofline" train --dtype fp32 --master
 refused "this device has no kernel for matmul in tf32" "$roofline" train --device cpu --dtype tf32 --dim 16 --batch 16
 refused "--resume needs --save" "$roofline" train --resume
+refused "--save-every needs --save" "$roofline" train --save-every 10
+refused "--target is of --loss mean" "$roofline" train --target 3
+refused "more bytes than can be counted" "$roofline" train --dim 2147483648 --layers 65536 --dry-run
+refused "more bytes than can be counted" "$roofline" train --dim 1048576 --layers 65536 --batch 2147483648 --dry-run
 refused "need --data" "$roofline" train --vocab 100
 refused "'nowhere': No such file" "$roofline" train --data nowhere
 refused "unexpected argument 'more'" "$roofline" train more
 printf 'abc' >odd
 refused "'odd': no file of uint16 tokens" "$roofline" train --data odd
+head -c 1000 "$SOURCE/README.md" >prose
+refused "'prose' is text" "$roofline" train --data prose
 printf 'abcd' >short
 refused "'short' has 2 tokens" "$roofline" train --data short
 refused "--vocab 100: 'short' has token" "$roofline" train --data short --vocab 100 --seq 1
@@ -54,6 +60,8 @@ refused "-o FILE is missing" "$roofline" tokens odd
 refused "no text file" "$roofline" tokens -o some
 refused "'nowhere'" "$roofline" tokens nowhere -o some
 pass_if "tokens: no file is left" [ ! -e some ]
+refused "'odd' would be written over" "$roofline" tokens short odd -o ./odd
+pass_if "tokens: the text is as it was" [ "$(cat odd)" = abc ]
 run "$roofline" train --dim 1000000 --layers 100 --batch 1 --steps 1
 pass_if "more than fits: status $status" [ "$status" -eq 2 ]
 pass_if "more than fits: one line that says what" [ "$(grep -c 'do not fit' err)" -eq 1 ]
@@ -74,8 +82,23 @@ pass_if "memory.csv: formulas and ledger agree" [ "$(field run/memory.csv predic
 pass_if "loss.csv: six steps with gradients" [ "$(field run/loss.csv grad_norm | grep -cE '^[0-9.e-]+$')" -eq 6 ]
 run "$roofline" "${small[@]}" --steps 6 --out run
 pass_if "the same again takes the old rows' place" [ "$(wc -l <run/train.csv)" -eq 5 ]
+"$roofline" "${small[@]}" --steps 1000000000 --out run --save killed --save-every 10 >out 2>err &
+victim=$!
+for _ in $(seq 100); do
+    if [ -e killed ]; then break; fi
+    sleep 0.1
+done
+kill -KILL $victim
+wait $victim 2>kill.err
+pass_if "a killed run leaves times that were measured" [ "$(field run/train.csv time_s | grep -cE '^[0-9.e-]*[1-9]')" -eq 4 ]
 run "$roofline" "${small[@]}" --steps 6 --optimizer sgd --out run
 pass_if "another optimizer is added" [ "$(wc -l <run/train.csv)" -eq 9 ]
+overflows=("${small[@]}" --dtype fp16 --loss mean --target 1000 --steps 20)
+run "$roofline" "${overflows[@]}" --out scaled
+skips=$(field scaled/loss.csv skipped | grep -c 1)
+pass_if "$skips of 20 steps are skipped and counted" grep -q "^$skips of 20 steps updated nothing" out
+pass_if "some are" [ "$skips" -gt 3 ]
+pass_if "and not among the times" [ "$(field scaled/train.csv samples | uniq)" = $((20 - skips)) ]
 echo 'a,b' >run/loss.csv
 run "$roofline" "${small[@]}" --steps 1 --out run
 pass_if "a file of other columns is left alone" [ "$(cat run/loss.csv)" = 'a,b' ]
@@ -93,6 +116,10 @@ pass_if "text: status $status" [ "$status" -eq 0 ]
 pass_if "text: the loss ends well below ln V: $(field text/loss.csv loss | tail -1)" \
     [ "$(field text/loss.csv loss | tail -1 | awk '{ print ($1 < 3.6) }')" -eq 1 ]
 pass_if "text: both are printed" grep -q 'ln V = 5.5452' out
+
+run "$roofline" "${text[@]}" --optimizer sgd --lr 1e5 --steps 30 --save diverged
+pass_if "diverged: status $status" [ "$status" -eq 1 ]
+pass_if "diverged: what is no number is not saved" [ ! -e diverged ]
 
 # ---- killed at any moment ----
 trip=("${text[@]}" --steps 40 --dtype bf16 --master --clip 1)
@@ -130,6 +157,7 @@ cp state other
 refused "of another model" "$roofline" "${trip[@]}" --dim 32 --save other --resume
 refused "another --seed" "$roofline" "${trip[@]}" --seed 7 --save other --resume
 "$roofline" tokens "$SOURCE/README.md" -o else.bin >out
+refused "another --seq" "$roofline" "${trip[@]}" --batch 16 --seq 32 --save other --resume
 refused "on other data" "$roofline" "${trip[@]}" --data else.bin --save other --resume
 pass_if "what is refused is kept" cmp -s state other
 

@@ -393,6 +393,18 @@ static void test_equal_gradients(enum precision p, int64_t vocab) {
     free(want);
 }
 
+/* With one layer there is one buffer only. */
+static void test_one_layer_kept_from_input(void) {
+    struct train_spec plain = spec_of(16, 1, 8, PRECISION_fp32, UPDATE_sgd), other = plain;
+    int64_t n;
+    double loss, other_loss;
+    other.model.keep = KEEP_input;
+    double *want = all_gradients(&plain, &n, &loss), *got = all_gradients(&other, &n, &other_loss);
+    CHECK(loss == other_loss && memcmp(got, want, (size_t)n * sizeof *got) == 0, "other bits");
+    free(got);
+    free(want);
+}
+
 /* ---- training ---- */
 
 static double train(struct trainer *t, int steps) {
@@ -507,6 +519,70 @@ static void test_clipping(void) {
     trainer_end(&t);
 }
 
+/* A scale that was asked for stays, whether steps are skipped or not. */
+static void test_kept_scale(void) {
+    struct train_spec s = spec_of(32, 2, 32, PRECISION_fp16, UPDATE_adamw);
+    for (int large = 0; large < 2; large++) {
+        struct trainer t;
+        struct step_result r = {.loss = NAN};
+        const double scale = large ? 0x1p24 : 0x1p10;
+        s.scaling = (struct loss_scaling){true, scale, 0, 0};
+        if (!begin(&t, &s)) return;
+        for (int i = 0; i < 3; i++) {
+            if (trainer_step(&t, &r)) abort();
+            CHECK(r.skipped == (large == 1), "scale %g: skipped %d", scale, r.skipped);
+        }
+        CHECK(t.spec.scaling.scale == scale, "scale %g became %g", scale, t.spec.scaling.scale);
+        trainer_end(&t);
+    }
+}
+
+/* Gradients that fp8 rounds to zeros without a scale: the first step has those of every layer, under a loss scale too. */
+static void test_fp8_first_step(void) {
+    struct train_spec s = spec_of(32, EMULATED ? 4 : 9, 256, PRECISION_bf16, UPDATE_sgd);
+    struct trainer t;
+    struct step_result want, got;
+    s.norm = true;
+    if (!begin(&t, &s) || trainer_step(&t, &want)) abort();
+    trainer_end(&t);
+    s.model.precision = PRECISION_fp8;
+    for (int scaled = 0; scaled < 2; scaled++) {
+        if (scaled) s.scaling = (struct loss_scaling){true, 0x1p16, 2000, 0};
+        if (!begin(&t, &s) || trainer_step(&t, &got)) abort();
+        CHECK(fabs(got.grad_norm - want.grad_norm) < 0.25 * want.grad_norm,
+              "scaled %d: gradient %g, of bf16 %g", scaled, got.grad_norm, want.grad_norm);
+        for (int i = 0; i < t.model.parameters; i++) {
+            double *g = gradient_of(&t, i), largest = 0;
+            for (int j = 0; j < 32 * 32; j++) largest = fmax(largest, fabs(g[j]));
+            CHECK(largest > 0, "scaled %d: layer %d has no gradient", scaled, i + 1);
+            free(g);
+        }
+        trainer_end(&t);
+    }
+}
+
+/* A step without gradients in between: what is resumed has the scales of before, as what was not stopped. */
+static void test_fp8_scales_kept(void) {
+    struct train_spec s = spec_of(32, 2, 16, PRECISION_fp8, UPDATE_adamw);
+    struct trainer whole, rest;
+    const char *file = "unit_train.safetensors";
+    double zeros[32 * 32] = {0}, values[32 * 32];
+    if (!begin(&whole, &s)) return;
+    train(&whole, 2);
+    if (trainer_read(&whole, 1, false, values) || trainer_write(&whole, 1, zeros)) abort();
+    train(&whole, 1);
+    trainer_write(&whole, 1, values);
+    CHECK(checkpoint_save(&whole, file, 0) == 0, "save");
+    if (!begin(&rest, &s)) return;
+    CHECK(checkpoint_load(&rest, file, 0) == 0, "load");
+    for (int i = 0; i < whole.model.scales; i++)
+        CHECK(rest.model.scaled[i].scale == whole.model.scaled[i].scale, "scale %d: %g, want %g", i,
+              rest.model.scaled[i].scale, whole.model.scaled[i].scale);
+    trainer_end(&rest);
+    trainer_end(&whole);
+    unlink(file);
+}
+
 /* ---- checkpoints ---- */
 
 static void test_checkpoint(enum precision p) {
@@ -607,9 +683,13 @@ int main(void) {
     if (device.gpu) test_reference(PRECISION_tf32, 0.03);
     test_equal_gradients(PRECISION_fp32, 0);
     test_equal_gradients(PRECISION_bf16, 80);
+    test_one_layer_kept_from_input();
     test_all_optimizers();
     if (!EMULATED) test_fp16_underflow(); /* 2^21 elements */
     test_skipped_steps();
+    test_kept_scale();
+    test_fp8_first_step();
+    test_fp8_scales_kept();
     test_clipping();
     test_checkpoint(PRECISION_fp32);
     test_checkpoint(PRECISION_bf16);

@@ -282,7 +282,7 @@ static const char *state_of(const json_t *meta, const struct trainer *t, uint64_
         s->step > INT64_MAX || s->updates > s->step || s->good_steps > s->step)
         return "its metadata are damaged";
     if (seed != t->spec.seed) return "of a run with another --seed";
-    if (stored_data != data) return "of a run on other data";
+    if (stored_data != data) return "of a run on other data or with another --seq";
     return NULL;
 }
 
@@ -357,7 +357,7 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
     if (t->amax) model_set_scales(&t->model, t->amax);
     t->step = (int64_t)state.step;
     t->updates = (int64_t)state.updates;
-    t->spec.scaling.scale = state.scale;
+    if (t->spec.scaling.patience) t->spec.scaling.scale = state.scale; /* or the one asked for */
     t->spec.scaling.good_steps = (int64_t)state.good_steps;
     status = 0;
 done:

@@ -172,8 +172,8 @@ static void print_memory(FILE *f, const struct train_spec *spec, const struct tr
         if (r->slack_bytes >= 0) {
             format_bytes((double)r->slack_bytes, rest, sizeof rest);
             fprintf(f,
-                    "\n%-12s %25s   taken from the device beyond that: pages, staging, allocation "
-                    "units",
+                    "\n%-12s %25s   taken from the device beyond that: padding, pages, staging, "
+                    "allocation units",
                     "slack", rest);
         }
         if (r->before_bytes >= 0) {
@@ -382,20 +382,32 @@ static int rewrite_end(struct rewritten *w, int bad) {
     return bad;
 }
 
-int results_write(const char *dir, const struct trainer *t, const struct train_results *r,
-                  const struct loss_point *point, size_t points, int64_t first_step) {
-    char name[160], ours[256];
+enum { MODEL_NAME = 160, KEY = 256 };
+
+/* What records of this device and model begin with. */
+static void key_of(const struct trainer *t, char name[MODEL_NAME], char key[KEY]) {
+    train_name(&t->spec, name, MODEL_NAME);
+    snprintf(key, KEY, "%s,%s,", t->device->slug, name);
+}
+
+int results_write(const char *dir, const struct trainer *t, const struct train_results *r) {
+    char name[MODEL_NAME], ours[KEY];
     struct rewritten w;
-    int bad;
-    train_name(&t->spec, name, sizeof name);
-    snprintf(ours, sizeof ours, "%s,%s,", t->device->slug, name);
-    bad = rewrite_begin(&w, dir, "train.csv", train_header, ours, 0);
+    key_of(t, name, ours);
+    int bad = rewrite_begin(&w, dir, "train.csv", train_header, ours, 0);
     if (!bad) write_train(w.f, t, r, name);
     if (rewrite_end(&w, bad)) return -1;
     bad = rewrite_begin(&w, dir, "memory.csv", memory_header, ours, 0);
     if (!bad) write_memory(w.f, t, r, name);
-    if (rewrite_end(&w, bad)) return -1;
-    bad = rewrite_begin(&w, dir, "loss.csv", loss_header, ours, first_step);
+    return rewrite_end(&w, bad);
+}
+
+int results_write_losses(const char *dir, const struct trainer *t, const struct loss_point *point,
+                         size_t points, int64_t first_step) {
+    char name[MODEL_NAME], ours[KEY];
+    struct rewritten w;
+    key_of(t, name, ours);
+    const int bad = rewrite_begin(&w, dir, "loss.csv", loss_header, ours, first_step);
     for (size_t i = 0; i < points && !bad; i++) {
         fprintf(w.f, "%s%lld,", ours, (long long)point[i].step);
         put(w.f, point[i].loss, ",");

@@ -57,8 +57,11 @@ struct loss_point {
     bool skipped;
 };
 
-/* Adds to, or makes, the files of dir; rows of the same device and model take the place of older ones. `first_step`: of
- * loss.csv older rows before it are kept, for a resumed run. 0, or -1 after one line on stderr. */
-int results_write(const char *dir, const struct trainer *t, const struct train_results *r,
-                  const struct loss_point *point, size_t points, int64_t first_step);
+/* Adds to, or makes, train.csv and memory.csv of dir; rows of the same device and model take the place of older ones.
+ * 0, or -1 after one line on stderr. */
+int results_write(const char *dir, const struct trainer *t, const struct train_results *r);
+
+/* The same with loss.csv, where older rows of steps before first_step are kept, for a resumed run. */
+int results_write_losses(const char *dir, const struct trainer *t, const struct loss_point *point,
+                         size_t points, int64_t first_step);
 #endif

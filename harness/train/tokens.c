@@ -26,6 +26,15 @@ static uint64_t digest_of(const struct token_file *f) {
     return h;
 }
 
+/* No byte is a control character, which tokens under 2304 have as their upper half: text, as it is. */
+static bool is_text(const unsigned char *p, int64_t bytes) {
+    enum { LEAST = 256, MOST = 4096 };
+    const int64_t n = bytes < MOST ? bytes : MOST;
+    for (int64_t i = 0; i < n; i++)
+        if (p[i] < ' ' && !strchr("\t\n\v\f\r", p[i] ? p[i] : 1)) return false;
+    return n >= LEAST;
+}
+
 int token_file_open(struct token_file *f, const char *path) {
     struct stat facts;
     void *p = MAP_FAILED;
@@ -38,7 +47,15 @@ int token_file_open(struct token_file *f, const char *path) {
                 (long long)facts.st_size);
     } else {
         p = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (p == MAP_FAILED) fprintf(stderr, "roofline: '%s': %s\n", path, strerror(errno));
+        if (p == MAP_FAILED) {
+            fprintf(stderr, "roofline: '%s': %s\n", path, strerror(errno));
+        } else if (is_text(p, facts.st_size)) {
+            fprintf(stderr,
+                    "roofline: '%s' is text: 'roofline tokens %s -o FILE' makes tokens of it\n",
+                    path, path);
+            munmap(p, (size_t)facts.st_size);
+            p = MAP_FAILED;
+        }
     }
     if (fd >= 0) close(fd);
     if (p == MAP_FAILED) return -1;

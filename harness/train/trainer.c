@@ -269,7 +269,7 @@ static double grad_scale(struct trainer *t, double norm) {
 static void adjust_loss_scale(struct trainer *t, bool skipped) {
     struct loss_scaling *s = &t->spec.scaling;
     const double least = 0x1p-24, most = 0x1p24;
-    if (!s->on) return;
+    if (!s->on || s->patience == 0) return;
     if (skipped) {
         s->scale = fmax(s->scale / 2, least);
         s->good_steps = 0;
@@ -294,12 +294,15 @@ static int read_loss(struct trainer *t, double *loss) {
     return 0;
 }
 
-static int read_scales(struct trainer *t) {
+/* What gives no scale, a zero or an overflow, leaves the last one that did: a resumed run finds it too. */
+static int read_scales(struct trainer *t, bool *changed) {
     for (int i = 0; i < t->model.scales; i++) {
-        const int error = get_one(t, t->model.scaled[i].amax, &t->amax[i]);
+        double x;
+        const int error = get_one(t, t->model.scaled[i].amax, &x);
         if (error) return complain("the largest elements", t->device, error);
+        if (isfinite(x) && x > 0) t->amax[i] = x;
     }
-    if (t->model.scales) model_set_scales(&t->model, t->amax);
+    *changed = t->model.scales && model_set_scales(&t->model, t->amax);
     return 0;
 }
 
@@ -336,17 +339,36 @@ static int sum_phases(struct trainer *t, const enum phase *phase_of, int slots,
     return 0;
 }
 
+static int gradients(struct trainer *t, double *loss, bool *changed) {
+    enum phase *phase_of = malloc((size_t)slots_needed(t) * sizeof *phase_of);
+    int slot = 0, call = 0;
+    if (!phase_of) return -1;
+    const int bad = launch(t, &call, PHASE_backward, &slot, phase_of);
+    free(phase_of);
+    return bad || read_loss(t, loss) || read_scales(t, changed) ? -1 : 0;
+}
+
+/* Before the first step of fp8. A gradient is seen once those of the layers above are no longer rounded to zeros, so each
+ * pass may find one layer more. */
+static int find_scales(struct trainer *t) {
+    const int64_t most = t->spec.model.layers + 2;
+    bool changed = t->model.scales > 0;
+    double loss;
+    for (int64_t pass = 0; pass < most && changed; pass++)
+        if (gradients(t, &loss, &changed)) return -1;
+    return 0;
+}
+
 int trainer_step(struct trainer *t, struct step_result *r) {
     struct model *m = &t->model;
     const bool look = t->spec.scaling.on || t->spec.hyper.clip > 0 || t->spec.norm;
     enum phase *phase_of = malloc((size_t)slots_needed(t) * sizeof *phase_of);
     int slot = 0, call = 0, status = -1;
+    bool changed;
     *r = (struct step_result){.grad_norm = NAN};
     if (!phase_of) return -1;
-    if (t->step == 0 && m->scales &&
-        (trainer_gradients(t, &r->loss) || trainer_gradients(t, &r->loss)))
-        goto done; /* scales from the step itself, the first time */
     model_set_loss_scale(m, t->spec.scaling.on ? t->spec.scaling.scale : 1);
+    if (t->step == 0 && find_scales(t)) goto done;
     if (!look && put_hyper(t, grad_scale(t, NAN))) goto done;
     if (launch(t, &call, PHASE_backward, &slot, phase_of)) goto done;
     if (look) {
@@ -363,7 +385,7 @@ int trainer_step(struct trainer *t, struct step_result *r) {
     while (call < m->calls && m->call[call].phase == PHASE_norm) call++;
     if (launch(t, &call, PHASE_update, &slot, phase_of)) goto done;
     if (t->device->mark(t->device, slot) || sum_phases(t, phase_of, slot, r)) goto done;
-    if (read_loss(t, &r->loss) || read_scales(t)) goto done;
+    if (read_loss(t, &r->loss) || read_scales(t, &changed)) goto done;
     adjust_loss_scale(t, r->skipped);
     t->step++;
     t->updates += !r->skipped;
@@ -374,12 +396,8 @@ done:
 }
 
 int trainer_gradients(struct trainer *t, double *loss) {
-    enum phase *phase_of = malloc((size_t)slots_needed(t) * sizeof *phase_of);
-    int slot = 0, call = 0;
-    if (!phase_of) return -1;
-    const int bad = launch(t, &call, PHASE_backward, &slot, phase_of);
-    free(phase_of);
-    return bad || read_loss(t, loss) || read_scales(t) ? -1 : 0;
+    bool changed;
+    return gradients(t, loss, &changed);
 }
 
 /* ---- looking in ---- */

@@ -13,7 +13,7 @@ struct hyperparameters {
 struct hyperparameters hyperparameters_for(enum update u);
 
 /* Dynamic loss scaling (Micikevicius et al. 2018): halved and the step skipped when gradients are not finite, doubled after
- * `patience` steps without. */
+ * `patience` steps without. patience 0: the scale is kept. */
 struct loss_scaling {
     bool on;
     double scale;
@@ -44,7 +44,7 @@ struct trainer {
     struct model model;
     struct ledger ledger;
     int64_t step, updates; /* steps taken; of these, not skipped: the t of bias corrections */
-    double *amax;          /* fp8: as last seen */
+    double *amax;          /* fp8: what scales follow from, as last seen */
     unsigned char *staging;
     size_t staging_bytes;
 };
@@ -73,7 +73,7 @@ void train_name(const struct train_spec *spec, char *text, size_t size);
 /* ---- checkpoints: harness/train/checkpoint.c ---- */
 
 /* Parameters, optimizer state, step, loss scale and data position as safetensors. The file appears whole or not at all,
- * after it has reached the disk. `data` names the data: token_file.digest, or 0. 0, or -1 after one line on stderr. */
+ * after it has reached the disk. `data` tells data apart; 0: none. 0, or -1 after one line on stderr. */
 int checkpoint_save(struct trainer *t, const char *path, uint64_t data);
 
 /* Whether a checkpoint could be written there; 0, or -1 after one line on stderr. */

@@ -29,11 +29,15 @@ int update_states(enum update u) {
 
 const char *model_refuses(const struct model_config *c) {
     const int64_t most = INT64_C(1) << 31;
+    const double countable = 0x1p56; /* elements; all kinds together have under 128 bytes of each */
     const bool tokens = c->objective == OBJECTIVE_cross_entropy;
     const enum dtype stored = precision_stored(c->precision);
     if (c->dim < 1 || c->layers < 1 || c->rows < 1 || c->dim > most || c->rows > most ||
         c->vocab > most || c->layers > 1 << 16)
         return "dim, layers and batch are at least 1, at most 2^31 (layers 65536)";
+    const double n = (double)c->dim * ((double)c->dim * (double)c->layers + 2 * (double)c->vocab),
+                 wide = (double)c->rows * ((double)c->dim * (double)c->layers + (double)c->vocab);
+    if (n > countable || wide > countable) return "more bytes than can be counted";
     if (tokens != (c->vocab > 0)) return "cross-entropy is the loss of a model with a vocabulary";
     if (c->micro_batches < 1 || c->rows % c->micro_batches)
         return "micro-batches are equal parts of the batch";

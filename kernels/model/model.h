@@ -173,8 +173,8 @@ void model_free(struct model *m); /* host memory only */
 /* Gradients come out multiplied by this. */
 void model_set_loss_scale(struct model *m, double scale);
 
-/* fp8: takes scales from the largest elements of the last step; amax[i] belongs to scaled[i]. */
-void model_set_scales(struct model *m, const double *amax);
+/* fp8: takes scales from the largest elements of the last step; amax[i] belongs to scaled[i]. Whether one changed. */
+bool model_set_scales(struct model *m, const double *amax);
 
 /* Bytes and FLOPs of calls, by phase; again: only the recomputed ones. */
 double model_call_flops(const struct call *c);

@@ -174,8 +174,8 @@ static void lay_out_activations(struct builder *b) {
             b->segment[i] = take(b, kind, "H of a segment", m->stored, wide);
     }
     if (c->keep == KEEP_input)
-        for (int64_t i = 0; i < 2 && i < layers; i++)
-            b->segment[i] = take(b, kind, "H", m->stored, wide);
+        for (int64_t l = 1; l <= 2 && l <= layers; l++)
+            b->segment[l % 2] = take(b, kind, "H", m->stored, wide);
     b->up = take(b, MEMORY_temporaries, "Z", m->stored, wide);
     b->down = take(b, MEMORY_temporaries, "dH", m->stored, wide);
     if (c->vocab) {
@@ -431,17 +431,21 @@ void model_set_loss_scale(struct model *m, double scale) {
         if (is_loss_backward(m->call[i].impl->op)) m->call[i].a.alpha = scale * factor;
 }
 
-void model_set_scales(struct model *m, const double *amax) {
+bool model_set_scales(struct model *m, const double *amax) {
     const double most = dtypes[m->product].max, headroom = 2; /* the next step's may be larger */
+    bool changed = false;
     for (int i = 0; i < m->scales; i++) {
-        const double x = amax[i];
-        if (isfinite(x) && x > 0) m->scaled[i].scale = exp2(floor(log2(most / (headroom * x))));
+        if (!(isfinite(amax[i]) && amax[i] > 0)) continue;
+        const double scale = exp2(floor(log2(most / (headroom * amax[i]))));
+        changed = changed || scale != m->scaled[i].scale;
+        m->scaled[i].scale = scale;
     }
     for (int i = 0; i < m->uses; i++) {
         const struct scale_use *u = &m->use[i];
         const double a = m->scaled[u->a].scale;
         m->call[u->call].a.alpha = u->b < 0 ? a : 1 / (a * m->scaled[u->b].scale);
     }
+    return changed;
 }
 
 /* ---- a step ---- */
