@@ -1,5 +1,6 @@
 /* chart_train.c - training steps: phases under their roofs, the time of a step and its memory beside what was predicted, the
  * loss. From train.csv, memory.csv and loss.csv of the run's folder. */
+#include "chart_comparison.h"
 #include "chart_points.h"
 
 #include "csv_table.h"
@@ -79,12 +80,13 @@ static int phases_under_roofs(struct chart_out *out, const struct chart_run *run
     char name[64], title[96];
     size_t count = 0;
     const enum dtype product = precision_product(p);
+    const double threads = (double)chart_threads(run);
     for (size_t i = 0; i < t->train.records && count < CHART_MAX_POINTS; i++) {
         const struct csv *c = &t->train;
         struct row *r = &row[count];
         if (!is(c, i, "device", run->device) || !is(c, i, "precision", precision_names[p]) ||
-            !(number(c, i, "gflop_s") > 0))
-            continue;
+            !(number(c, i, "gflop_s") > 0) || number(c, i, "threads") != threads)
+            continue; /* the roofs drawn are those of `threads` threads */
         row_init(r);
         row_set_text(r->op, csv_get(c, i, "phase"));
         short_name(c, i, r->impl, sizeof r->impl);

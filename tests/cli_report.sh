@@ -60,7 +60,7 @@ device,threads,claim,verdict,says,quantity,predicted,measured,holds_if,model,why
 END
 printf 'step,loss\n1,2.5\n2,\n3,nan\n4,0.5\n' >run/loss.csv
 printf 'step,tokens_s\n1,1000\n2,1250.25\n' >run/train.csv
-printf 'owner,peak_bytes\nparameters,2097152\n' >run/ledger.csv
+printf 'kind,measured_bytes\nparameters,2097152\n' >run/memory.csv
 printf 'probe,value,unit\nlatency L2,250,ns\n' >run/probes.csv
 run "$roofline" report run
 pass_if "status $status" [ "$status" -eq 0 ]
@@ -122,7 +122,7 @@ awk -F, -v OFS=, -v evil="\"$evil\"\"'&<img src=x onerror=alert(2)>\"" 'NR == 1 
     NR > 1 { $c["device"] = "\"x\"\"'\''<b>&\"" } NR % 7 == 2 { $c["status"] = "failed"; $c["reason"] = evil }
     NR % 7 == 3 { $c["impl"] = "\"<i>'\''&\"" } { print }' run/bench.csv >hostile/bench.csv
 awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR > 1 { $c["device"] = "\"x\"\"'\''<b>&\"" } { print }' run/peaks.csv >hostile/peaks.csv
-for file in claims train ledger probes; do sed 's/relu-gelu\|parameters\|latency\|tokens_s/<script>alert(3)<\/script>/' run/$file.csv >hostile/$file.csv; done
+for file in claims train memory probes; do sed 's/relu-gelu\|parameters\|latency\|tokens_s/<script>alert(3)<\/script>/' run/$file.csv >hostile/$file.csv; done
 printf '<script>,"</style><script>"\n1,2\n2,1\n' >hostile/loss.csv
 sed 's/Sample CPU 9000/<\/title><script>alert(4)<\/script>/; s/abc1234/<script>alert(5)<\/script>/; s/my run/$(reboot)/' run/run.json >hostile/run.json
 run "$roofline" report hostile run -o hostile.html

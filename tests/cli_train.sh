@@ -151,6 +151,9 @@ pass_if "nothing left to do" grep -q 'nothing left to do' out
 # ---- checkpoints that are not its own ----
 cp state torn && truncate -s -7 torn
 refused "checkpoint torn" "$roofline" "${trip[@]}" --save torn --resume
+sed 's/"step":"40"/"step":"48"/' state >turned
+pass_if "turned: another step" [ "$(cmp -l state turned | wc -l)" -eq 1 ]
+refused "torn or damaged" "$roofline" "${trip[@]}" --save turned --resume
 printf 'junk' >junk
 refused "checkpoint junk" "$roofline" "${trip[@]}" --save junk --resume
 cp state other

@@ -69,7 +69,7 @@ contains "$points" '"too_fast"' '"2048^3 nn"' '"transpose"'
 lacks "$points" broken
 awk -F, 'NR > 1 && $1 == "\"max\"" && $15 != 1 { exit 1 }' "$points" || fail "the point above its roof is not marked"
 contains "$work/none/data/published_bf16_operations.csv" relu gelu matvec 'matmul n = 1024'
-awk -F, '/relu/ && $2 != 0.25 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "relu in bf16 is not at 0.25"
+awk -F, '/[ "]relu[;"]/ && $2 != 0.25 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "relu in bf16 is not at 0.25"
 awk -F, '/gelu/ && $2 != 5 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "gelu in bf16 is not at 5"
 
 # ---- columns in any order: the same data ----
@@ -79,6 +79,18 @@ for file in bench peaks; do
 done
 expect 0 1 env PATH="$work/empty" "$roofline" plot "$work/reversed"
 diff -r "$work/none/data" "$work/reversed/charts/data" > /dev/null || fail "the order of columns changes the data"
+
+# ---- training: phases of steps with the threads whose roofs are drawn ----
+cp -r "$sample" "$work/trained"
+cat > "$work/trained/train.csv" <<'ROWS'
+device,model,phase,precision,optimizer,keep,micro_batches,vocab,threads,rows,dim,ai,flops,gflop_s,gbyte_s,roof_fraction,roof_time_s,time_s
+sample-cpu,deepnet-64x2-b32-fp32-sgd,forward,fp32,sgd,all,1,0,2,32,64,10,1e6,50,5,0.5,1e-5,2e-5
+sample-cpu,deepnet-64x4-b32-fp32-sgd,backward,fp32,sgd,all,1,0,1,32,64,10,1e6,20,2,0.5,1e-5,5e-5
+ROWS
+expect 0 1 env PATH="$work/empty" "$roofline" plot "$work/trained"
+points=$work/trained/charts/data/train_roofline_fp32_points.csv
+contains "$points" forward
+lacks "$points" backward
 
 # ---- one file only, and neither ----
 mkdir "$work/bench-only" "$work/peaks-only"

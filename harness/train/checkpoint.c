@@ -1,7 +1,7 @@
 /* checkpoint.c - training state as safetensors: tensors parameters.*, optimizer.*, trainer.*, the rest as metadata.
  *
  * Written beside the old file, synced, renamed over it, the directory synced: whenever it is killed, one whole file is
- * there. A digest of the data tells a file whose blocks never reached the disk. Formats: safetensors.h. */
+ * there. A digest of header and data tells a file whose blocks never reached the disk. Formats: safetensors.h. */
 #define _GNU_SOURCE
 #include "trainer.h"
 
@@ -84,7 +84,20 @@ static uint64_t digest(uint64_t h, const void *data, size_t bytes) {
     for (; bytes; p++, bytes--) h = (h ^ *p) * 0x100000001b3u;
     return h;
 }
-static const uint64_t digest_of_nothing = 0xcbf29ce484222325u;
+
+static const char digest_key[] = "\"digest\":\"";
+
+/* Of a header without padding, in which the digest's own digits count as zeros; the data's follow. 0: it names none. */
+static uint64_t digest_of_header(const char *header, size_t length) {
+    static const char zeros[DIGEST_DIGITS] = "0000000000000000";
+    const char *mark = memmem(header, length, digest_key, strlen(digest_key));
+    const size_t before = mark ? (size_t)(mark - header) + strlen(digest_key) : length;
+    if (length - before < DIGEST_DIGITS) return 0;
+    const size_t after = before + DIGEST_DIGITS;
+    uint64_t h = digest(0xcbf29ce484222325u, header, before);
+    h = digest(h, zeros, DIGEST_DIGITS);
+    return digest(h, header + after, length - after);
+}
 
 /* ---- writing ---- */
 
@@ -135,7 +148,6 @@ static int write_items(struct trainer *t, FILE *f, const struct item *items, siz
                        uint64_t *sum) {
     unsigned char *piece = malloc(PIECE);
     int bad = piece == NULL;
-    *sum = digest_of_nothing;
     for (size_t i = 0; i < count && !bad; i++) {
         const size_t bytes = item_bytes(&items[i]);
         for (size_t at = 0; at < bytes && !bad; at += PIECE) {
@@ -164,9 +176,9 @@ static int sync_directory(const char *path) {
 static int write_file(struct trainer *t, FILE *f, const struct item *items, size_t count,
                       const char *header) {
     const size_t length = strlen(header), padded = (length + 7) / 8 * 8;
-    const char *mark = strstr(header, "\"digest\":\"");
+    const char *mark = strstr(header, digest_key);
     unsigned char first[8];
-    uint64_t sum;
+    uint64_t sum = digest_of_header(header, length);
     char digits[DIGEST_DIGITS + 1];
     if (!mark) return -1;
     for (int i = 0; i < 8; i++) first[i] = (unsigned char)(padded >> (8 * i));
@@ -174,7 +186,7 @@ static int write_file(struct trainer *t, FILE *f, const struct item *items, size
         write_items(t, f, items, count, &sum))
         return -1;
     snprintf(digits, sizeof digits, "%016" PRIx64, sum);
-    const long place = 8 + (long)(mark - header) + (long)strlen("\"digest\":\"");
+    const long place = 8 + (long)(mark - header) + (long)strlen(digest_key);
     if (fseek(f, place, SEEK_SET) || fwrite(digits, 1, DIGEST_DIGITS, f) != DIGEST_DIGITS)
         return -1;
     return fflush(f) || fsync(fileno(f)) ? -1 : 0;
@@ -232,12 +244,15 @@ static int refuse(const char *path, const char *why, const char *detail) {
     return -1;
 }
 
-static json_t *read_metadata(FILE *f, int64_t header_bytes) {
-    char *text = malloc((size_t)header_bytes);
+static json_t *read_metadata(FILE *f, int64_t header_bytes, uint64_t *sum) {
+    size_t length = (size_t)header_bytes;
+    char *text = malloc(length);
     json_t *root = NULL, *meta = NULL;
-    if (text && fseek(f, 8, SEEK_SET) == 0 &&
-        fread(text, 1, (size_t)header_bytes, f) == (size_t)header_bytes)
-        root = json_loadb(text, (size_t)header_bytes, 0, NULL);
+    if (text && fseek(f, 8, SEEK_SET) == 0 && fread(text, 1, length, f) == length) {
+        while (length && text[length - 1] == ' ') length--;
+        root = json_loadb(text, length, 0, NULL);
+        *sum = digest_of_header(text, length);
+    }
     if (root) meta = json_incref(json_object_get(root, "__metadata__"));
     json_decref(root);
     free(text);
@@ -303,7 +318,6 @@ static int read_items(struct trainer *t, FILE *f, int64_t header_bytes, const st
                       size_t count, bool upload, uint64_t *sum) {
     unsigned char *piece = malloc(PIECE);
     int bad = piece == NULL || fseek(f, (long)(8 + header_bytes), SEEK_SET);
-    *sum = digest_of_nothing;
     for (size_t i = 0; i < count && !bad; i++) {
         const size_t bytes = item_bytes(&items[i]);
         for (size_t at = 0; at < bytes && !bad; at += PIECE) {
@@ -324,12 +338,12 @@ static int read_items(struct trainer *t, FILE *f, int64_t header_bytes, const st
 static int load_from(struct trainer *t, FILE *f, const char *path, const struct stored_tensors *s,
                      uint64_t data) {
     size_t count;
-    uint64_t sum;
+    uint64_t sum = 0;
     char digits[DIGEST_DIGITS + 1];
     const char *detail = "", *why;
     struct state state;
     struct item *items = items_of(t, &count);
-    json_t *meta = read_metadata(f, s->header_bytes);
+    json_t *meta = read_metadata(f, s->header_bytes, &sum);
     int status = -1;
     if (!items || !meta) {
         refuse(path, items ? "not written by 'roofline train'" : "out of memory", "");
@@ -347,7 +361,7 @@ static int load_from(struct trainer *t, FILE *f, const char *path, const struct 
     }
     snprintf(digits, sizeof digits, "%016" PRIx64, sum);
     if (strcmp(digits, text_of(meta, "digest")) != 0) {
-        refuse(path, "torn or damaged: its data do not have the digest it names", "");
+        refuse(path, "torn or damaged: it does not have the digest it names", "");
         goto done;
     }
     if (read_items(t, f, s->header_bytes, items, count, true, &sum)) {

@@ -113,15 +113,15 @@ static int host_threads(const struct trainer *t) {
     return t->device->host_threads ? t->device->host_threads : t->spec.threads;
 }
 
-/* In pieces, so that the staging stays small. */
+/* n numbers of the stream from `start` on, in pieces, so that the staging stays small. */
 static int draw_tensor(struct trainer *t, const struct drawing *w, enum dtype dtype, void *to,
-                       int64_t n) {
+                       int64_t start, int64_t n) {
     enum { PIECE = 1 << 22 };
     for (int64_t first = 0; first < n; first += PIECE) {
         const int64_t count = n - first < PIECE ? n - first : PIECE;
         void *host = staging(t, bytes_of(dtype, count));
         if (!host) return -1;
-        draw(w, dtype, host, first, count, host_threads(t));
+        draw(w, dtype, host, start + first, count, host_threads(t));
         const int error = t->device->upload(t->device, (char *)to + bytes_of(dtype, first), host,
                                             bytes_of(dtype, count));
         if (error) return complain("initial values", t->device, error);
@@ -137,8 +137,9 @@ static int draw_parameters(struct trainer *t) {
         const struct drawing w = {t->spec.seed, (uint64_t)i, p->deviation,
                                   t->spec.plain_normal ? 0 : cut};
         const int64_t n = p->rows * p->cols;
-        if (draw_tensor(t, &w, m->stored, element(m, p, g->param, m->stored), n)) return -1;
-        if (g->master && draw_tensor(t, &w, m->acc, element(m, p, g->master, m->acc), n)) return -1;
+        if (draw_tensor(t, &w, m->stored, element(m, p, g->param, m->stored), 0, n)) return -1;
+        if (g->master && draw_tensor(t, &w, m->acc, element(m, p, g->master, m->acc), 0, n))
+            return -1;
     }
     return 0;
 }
@@ -146,24 +147,14 @@ static int draw_parameters(struct trainer *t) {
 static int draw_data(struct trainer *t) {
     struct model *m = &t->model;
     const int64_t k = m->config.micro_batches, n = m->config.rows / k * m->config.dim;
-    if (m->goal && put_one(t, m->goal, t->spec.goal)) return -1;
+    const int error = m->goal ? put_one(t, m->goal, t->spec.goal) : 0;
+    if (error) return complain("the target", t->device, error);
     for (int64_t i = 0; i < k && !m->config.vocab; i++) {
         /* as if it were one tensor: the same numbers however it is divided */
         for (int what = 0; what < 2; what++) {
             void *to = what ? m->target[i] : m->input[i];
             const struct drawing w = {t->spec.seed, what ? STREAM_TARGET : STREAM_X, 1, 0};
-            void *host = to ? staging(t, bytes_of(m->stored, n)) : NULL;
-            if (!to) continue;
-            if (!host) return -1;
-#pragma omp parallel num_threads(host_threads(t))
-            {
-                const struct range r = my_slice(n, 64);
-                for (int64_t j = r.begin; j < r.end; j++)
-                    store(m->stored, host, j,
-                          philox_normal(w.seed, w.stream, (uint64_t)(i * n + j), w.limit));
-            }
-            if (t->device->upload(t->device, to, host, bytes_of(m->stored, n)))
-                return complain("data", t->device, -1);
+            if (to && draw_tensor(t, &w, m->stored, to, i * n, n)) return -1;
         }
     }
     return 0;
