@@ -167,6 +167,19 @@ mkdir bad
 cp a.csv bad/bench.csv
 echo '{"schema": ' >bad/run.json
 refused 'run.json: line' "$roofline" compare a.csv bad
+# two commands wrote into a run, and know different things; a value at the end of another one is none
+mkdir twofold
+cp a.csv twofold/bench.csv
+echo '{"schema": 1, "machine": {"gpu_driver": "550.1", "model": null, "note": "xx7"}}' >twofold/run.json
+echo '{"schema": 1, "machine": {"gpu_driver": null, "model": "M", "note": "7"}}' >twofold/run.2.json
+mkdir plain
+cp again.csv plain/bench.csv
+echo '{"schema": 1, "machine": {"gpu_driver": "560.2", "model": "N", "note": "8"}}' >plain/run.json
+run "$roofline" compare twofold plain
+pass_if "run.2.json: status $status" [ "$status" -eq 0 ]
+pass_if "run.2.json: unknown there, known here" grep -qE '^  driver +550\.1 -> 560\.2$' out
+pass_if "run.2.json: known there" grep -qE '^  model +M -> N$' out
+pass_if "run.2.json: both where they differ" grep -qE '^  note +xx7 \| 7 -> 8$' out
 
 # ---- a large file: each row finds its partner ----
 awk 'BEGIN { print "device,op,impl,dtype,n,round,status,time_s"
