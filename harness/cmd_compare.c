@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static void help(void) {
          "disturbed one side only.\n"
          "\n"
          "  --threshold PERCENT   slower and faster: by more than this (default: 2)\n"
-         "  --same PERCENT        same: by less than this (default: 5)\n"
+         "  --same PERCENT        same: by less than this (default: 5, or the threshold)\n"
          "  --confidence PERCENT  of no false verdict among all rows, and of the intervals "
          "(default: 95)\n"
          "  --noise PERCENT       standard deviation between runs, where neither rounds nor many "
@@ -270,10 +271,11 @@ static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
 
 int cmd_compare(int argc, char **argv) {
     struct options o = {
-        .doubt = {.threshold = 0.02, .same = 0.05, .confidence = 0.95, .noise = 0.03},
+        .doubt = {.threshold = 0.02, .same = NAN, .confidence = 0.95, .noise = 0.03},
         .repeat = 10};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
+    if (isnan(o.doubt.same)) o.doubt.same = fmax(0.05, o.doubt.threshold);
     FILE *f = o.out ? fopen(o.out, "w") : stdout;
     if (!f) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", o.out, strerror(errno));

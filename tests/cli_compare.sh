@@ -52,6 +52,11 @@ pass_if "faster: two rows" grep -q '^B is faster: of 12 rows 0 slower, 2 faster'
 pass_if "faster: means by family and dtype" grep -qE '^  vectors +bf16 +6 rows +1\.0[0-9]+ ' out
 run "$roofline" compare a.csv slower.csv --threshold 10 --same 20
 pass_if "below the threshold: status $status" [ "$status" -eq 0 ]
+run "$roofline" compare a.csv slower.csv --threshold 10 --format csv
+pass_if "below the threshold alone: status $status" [ "$status" -eq 0 ]
+pass_if "below the threshold alone: that row is the same: $(verdict 4000)" [ "$(verdict 4000)" = same ]
+run "$roofline" compare a.csv slower.csv --threshold 10 --same 2 --format csv
+pass_if "between --same and --threshold: the reason" grep -q ',4000,.*undecidable.*larger than --same, within --threshold' out
 run "$roofline" compare a.csv again.csv slower.csv faster.csv
 pass_if "three others: the worst counts: status $status" [ "$status" -eq 1 ]
 pass_if "three others: three verdicts" [ "$(grep -c '^B is ' out)" -eq 3 ]

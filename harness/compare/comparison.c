@@ -460,10 +460,13 @@ static void judge_together(struct comparison *c) {
         if (p->effect.verdict == VERDICT_UNDECIDABLE)
             c->hidden = p->judged ? fmax(c->hidden, 1 / p->effect.low - 1) : INFINITY;
         if (p->judged && p->effect.verdict == VERDICT_UNDECIDABLE) {
+            const double most = 1 + c->doubt.threshold;
+            const bool between = p->effect.low >= 1 / most && p->effect.high <= most;
             char *why = NULL;
             if (asprintf(&why, "%s%s%s",
-                         p->effect.assumed ? "one round each: the noise is assumed"
-                                           : "noise: the interval is too wide",
+                         between             ? "larger than --same, within --threshold"
+                         : p->effect.assumed ? "one round each: the noise is assumed"
+                                             : "noise: the interval is too wide",
                          p->why[0] ? "; " : "", p->why) < 0)
                 no_less(NULL);
             snprintf(p->why, sizeof p->why, "%.254s", why);
