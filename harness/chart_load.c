@@ -80,7 +80,8 @@ static int add_run(struct chart_runs *runs, const char *dir, const char *device,
         return -1;
     }
     const size_t rows = run.bench.count;
-    if (rounds_fold(&run.bench)) fprintf(stderr, "roofline: no memory to fold the rounds of '%s'\n", dir);
+    if (rounds_fold(&run.bench))
+        fprintf(stderr, "roofline: no memory to fold the rounds of '%s'\n", dir);
     run.folded = rows - run.bench.count;
     const struct rows *any = run.bench.count ? &run.bench : &run.peaks;
     row_set_text(run.device, device);

@@ -271,8 +271,7 @@ static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
 
 int cmd_compare(int argc, char **argv) {
     struct options o = {
-        .doubt = {.threshold = 0.02, .same = NAN, .confidence = 0.95, .noise = 0.03},
-        .repeat = 10};
+        .doubt = {.threshold = 0.02, .same = NAN, .confidence = 0.95, .noise = 0.03}, .repeat = 10};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
     if (isnan(o.doubt.same)) o.doubt.same = fmax(0.05, o.doubt.threshold);

@@ -94,8 +94,9 @@ static int rank_begin(const struct rank *r, const char *dir, const char **device
     for (int i = 0; i < gpus->count; i++) real += !gpus->gpu[i].emulated;
     if (real == 0) return 0;
     if (r->local >= real)
-        fprintf(stderr, "roofline: rank %d is number %d of its machine and sees %d GPUs: ranks share them, "
-                        "unless the launcher gave each its own\n",
+        fprintf(stderr,
+                "roofline: rank %d is number %d of its machine and sees %d GPUs: ranks share them, "
+                "unless the launcher gave each its own\n",
                 r->rank, r->local + 1, real);
     int left = r->local % real, i = 0;
     while (gpus->gpu[i].emulated || left-- > 0) i++;

@@ -89,6 +89,19 @@ sed 's/,ok,,[^,]*,[^,]*,[^,]*/,wrong,"element 3: 1, want 2",,,/' a.csv | sed '1!
 run "$roofline" compare a.csv wrong.csv
 pass_if "broken: status $status" [ "$status" -eq 1 ]
 pass_if "broken: the reason" grep -q '^broken .*wrong: element 3' out
+awk -F, -v OFS=, '$8 == 3000 && $14 == 4 { $15 = "wrong"; $16 = "a race"; $17 = $18 = $19 = "" } { print }' again.csv >race.csv
+run "$roofline" compare a.csv race.csv
+pass_if "wrong in one round: status $status" [ "$status" -eq 1 ]
+pass_if "wrong in one round: the reason" grep -q '^broken .*B: wrong: a race' out
+run "$roofline" compare race.csv race.csv
+pass_if "wrong in one round of both: status $status" [ "$status" -eq 0 ]
+run "$roofline" compare wrong.csv a.csv --format md
+pass_if "repaired: status $status" [ "$status" -eq 0 ]
+pass_if "repaired: nothing to worry about" grep -q '^| repaired | `copy' out
+awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' a.csv >marked.csv
+awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' slower.csv >marked_slower.csv
+run "$roofline" compare marked.csv marked_slower.csv --format md
+pass_if "md: marks in names" grep -qF "| **slower** | \`a\\|'b <img>.packed" out
 sed 's/test-device/other-device/; s/,3.5,/,1.2,/' faster.csv >other.csv
 run "$roofline" compare a.csv other.csv
 pass_if "another device: status $status" [ "$status" -eq 0 ]

@@ -33,7 +33,8 @@ static void add(struct environment *e, const char *name, const char *value) {
         struct fact *f = &e->fact[i];
         char *both = NULL;
         if (strcmp(f->name, name) != 0) continue;
-        if (!*value || contains(f->value, value)) return; /* what one file doesn't know, another does */
+        if (!*value || contains(f->value, value))
+            return; /* what one file doesn't know, another does */
         if (asprintf(&both, "%s%s%s", f->value, *f->value ? " | " : "", value) < 0) out_of_memory();
         free(f->value);
         f->value = both;

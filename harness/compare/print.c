@@ -311,8 +311,18 @@ static void print_table(FILE *f, const struct comparison *c, const struct print_
 static void md_text(FILE *f, const char *text) {
     for (; *text; text++) {
         if (strchr("|\\`*_<>", *text)) fputc('\\', f);
-        fputc(*text, f);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, f);
     }
+}
+
+/* The same between backquotes, where only a bar can be escaped. */
+static void md_code(FILE *f, const char *text) {
+    fputc('`', f);
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', f);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text == '`' ? '\'' : *text, f);
+    }
+    fputc('`', f);
 }
 
 static void md_pairs(FILE *f, const struct pair *const *list, size_t count, bool news,
@@ -336,10 +346,13 @@ static void md_pairs(FILE *f, const struct pair *const *list, size_t count, bool
             format_time(exp(p->effect.b), b, sizeof b);
         }
         percent(p->effect.ratio, change, sizeof change);
-        fprintf(f, "| %s%s%s | `%s` | %s | %" PRId64 " | %s | %s | %s | ",
-                p->effect.verdict == VERDICT_SLOWER || p->broken ? "**" : "", verdict_of(p),
-                p->effect.verdict == VERDICT_SLOWER || p->broken ? "**" : "", name, shape,
-                r->threads, a, b, change);
+        const bool bad =
+            p->broken || (!isnan(p->effect.ratio) && p->effect.verdict == VERDICT_SLOWER);
+        fprintf(f, "| %s%s%s | ", bad ? "**" : "", verdict_of(p), bad ? "**" : "");
+        md_code(f, name);
+        fputs(" | ", f);
+        md_text(f, shape);
+        fprintf(f, " | %" PRId64 " | %s | %s | %s | ", r->threads, a, b, change);
         if (p->judged) fprintf(f, "%.3f to %.3f", p->effect.low, p->effect.high);
         fputs(" | ", f);
         md_text(f, p->why);
@@ -385,8 +398,11 @@ static void print_md(FILE *f, const struct comparison *c, const struct print_opt
             char name[128], shape[96];
             pair_name(&c->pair[i], name, sizeof name);
             format_shape(r, shape, sizeof shape);
-            fprintf(f, "| %s | `%s` | %s | %" PRId64 " |\n", c->pair[i].a ? "A" : "B", name, shape,
-                    r->threads);
+            fprintf(f, "| %s | ", c->pair[i].a ? "A" : "B");
+            md_code(f, name);
+            fputs(" | ", f);
+            md_text(f, shape);
+            fprintf(f, " | %" PRId64 " |\n", r->threads);
         }
     }
     fprintf(f, "\n%zu rows in common, %zu only in A, %zu only in B.\n", c->partners, c->only_a,
@@ -429,7 +445,9 @@ static void print_csv(FILE *f, const struct comparison *c, const struct print_op
         csv_cell(f, p->judged ? e->smallest : NAN);
         csv_cell(f, timed ? exp(e->a) : NAN);
         csv_cell(f, timed ? exp(e->b) : NAN);
-        fprintf(f, ",%zu,%zu,%s,", p->replicates_a, p->replicates_b, r->placement);
+        fprintf(f, ",%zu,%zu,", p->replicates_a, p->replicates_b);
+        csv_print_text(f, r->placement);
+        fputc(',', f);
         csv_print_text(f, p->why);
         fputc('\n', f);
     }
