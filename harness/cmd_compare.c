@@ -242,20 +242,29 @@ done:
     return status;
 }
 
+/* 0 where `what` has this format: a table, and CSV with `csv`. Else -1 after one line on stderr. */
+static int check_format(const struct options *o, const char *what, bool csv) {
+    if (o->how.format == PRINT_TABLE || (csv && o->how.format == PRINT_CSV)) return 0;
+    fprintf(stderr, "roofline: compare: %s is a table%s, not %s\n", what, csv ? " or csv" : "",
+            print_format_names[o->how.format]);
+    return -1;
+}
+
 /* What the options and operands ask for; complains of what is missing. */
 static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
     char **name = argv + optind;
     const int names = argc - optind;
     if (o->self_test)
-        return option_no_operands(argc, argv, optind)
+        return check_format(o, "--self-test", false) || option_no_operands(argc, argv, optind)
                    ? STATUS_ERROR
                    : self_test(f, &o->doubt, o->repeat, o->device);
     if (o->fleet)
-        return option_no_operands(argc, argv, optind)
+        return check_format(o, "--fleet", false) || option_no_operands(argc, argv, optind)
                    ? STATUS_ERROR
                    : fleet_compare(f, o->fleet, o->peaks ? "peaks.csv" : "bench.csv",
                                    o->doubt.threshold);
     if (o->against_spec) {
+        if (check_format(o, "--against-spec", true)) return STATUS_ERROR;
         if (names == 1) return spec_check(f, name[0], o->spec, o->how.format == PRINT_CSV);
         fprintf(stderr, "roofline: compare --against-spec needs one run\n");
         return STATUS_ERROR;
@@ -265,7 +274,10 @@ static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
         return STATUS_ERROR;
     }
     for (int i = 0; i < names; i++)
-        if (spec_is_name(name[i])) return spec_compare(f, name, names, o->how.format == PRINT_CSV);
+        if (spec_is_name(name[i]))
+            return check_format(o, "a comparison with data sheets", true)
+                       ? STATUS_ERROR
+                       : spec_compare(f, name, names, o->how.format == PRINT_CSV);
     return compare(f, o, name, names);
 }
 

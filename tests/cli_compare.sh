@@ -260,6 +260,11 @@ pass_if "low: reasons" grep -q 'the clock is held back: sw-power-cap' out
 run "$roofline" compare --against-spec impossible.csv
 pass_if "impossible: status $status" [ "$status" -eq 1 ]
 pass_if "impossible: both" [ "$(grep -c '^impossible  ' out)" -eq 2 ]
+sed 's/nvidia-h100-80gb-hbm3/amd-epyc/' healthy.csv | tail -n +2 | cat healthy.csv - >mixed.csv
+refused "rows of several devices, 'nvidia-h100-80gb-hbm3' and 'amd-epyc'" "$roofline" compare --against-spec mixed.csv
+for format in md json; do refused "--against-spec is a table or csv, not $format" "$roofline" compare --against-spec healthy.csv --format $format; done
+refused 'data sheets is a table or csv, not json' "$roofline" compare spec:a100 spec:b200 --format json
+refused '--fleet is a table, not csv' "$roofline" compare --fleet . --format csv
 
 # ---- usage ----
 refused 'needs two runs' "$roofline" compare

@@ -39,6 +39,13 @@ run "$roofline" compare --fleet made
 pass_if "without it: status $status" [ "$status" -eq 0 ]
 pass_if "without it: none" grep -q 'None stands out' out
 mkdir -p lone/gpu && cp made/gpu-1/bench.csv lone/gpu
+if [ "$(id -u)" -ne 0 ]; then # root writes anywhere
+    chmod a-w made
+    run "$roofline" compare --fleet made
+    pass_if "a folder that cannot be written: the table all the same" grep -q 'None stands out' out
+    pass_if "a folder that cannot be written: status $status" [ "$status" -eq 2 ]
+    chmod u+w made
+fi
 refused 'one such folder' "$roofline" compare --fleet lone
 refused "cannot read 'nowhere'" "$roofline" compare --fleet nowhere
 
