@@ -42,6 +42,7 @@ pass_if "A/A: the same" grep -q '^B is same: of 12 rows 0 slower, 0 faster, 12 s
 pass_if "A/A: says what it could have shown" grep -q '^Smallest change this pair could have shown: [0-9.]* % in half' out
 run "$roofline" compare a.csv slower.csv
 pass_if "5 % slower: status $status" [ "$status" -eq 1 ]
+pass_if "5 % slower: from one run a side" grep -q '^One run a side' out
 pass_if "5 % slower: one row" grep -q '^B is slower: of 12 rows 1 slower, 0 faster, 11 same' out
 run "$roofline" compare a.csv slower.csv --format csv
 pass_if "5 % slower: that row" [ "$(verdict 4000)" = slower ]
@@ -64,6 +65,7 @@ pass_if "three others: three verdicts" [ "$(grep -c '^B is ' out)" -eq 3 ]
 # ---- several runs a side ----
 run "$roofline" compare a.csv,again.csv slower.csv,slower.csv
 pass_if "runs pooled: status $status" [ "$status" -eq 1 ]
+pass_if "runs pooled: no caution" [ "$(grep -c '^One run a side' out)" -eq 0 ]
 pass_if "runs pooled: says so" grep -q 'rows of 2 runs' out
 cat a.csv <(tail -n +2 again.csv) >both.csv
 run "$roofline" compare both.csv slower.csv

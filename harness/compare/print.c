@@ -168,6 +168,15 @@ static void detectable(const struct comparison *c, char *text, size_t size) {
                  size_of_change(c->hidden, half));
 }
 
+/* Of verdicts that a run of its own could have made; NULL: none. Rows share what runs are assumed to differ by. */
+static const char *caution(const struct comparison *c) {
+    const size_t changed = c->verdicts[VERDICT_SLOWER] + c->verdicts[VERDICT_FASTER];
+    if (c->a->runs > 1 || c->b->runs > 1 || c->other_device || !changed) return NULL;
+    return "One run a side: a row that differs from run to run by more than most rows do looks "
+           "slower "
+           "or faster here. Several runs a side (A1,A2,A3 B1,B2,B3) tell.";
+}
+
 /* Percentage of the samples that other work disturbed; NaN: no samples are kept. */
 static double disturbed(const struct subject *s) {
     double all = 0, some = 0;
@@ -291,6 +300,7 @@ static void print_table(FILE *f, const struct comparison *c, const struct print_
     fprintf(f, "\nB is %s.\n", text);
     detectable(c, text, sizeof text);
     if (*text) fprintf(f, "%s\n", text);
+    if (caution(c)) fprintf(f, "%s\n", caution(c));
     const double of_a = disturbed(c->a), of_b = disturbed(c->b);
     if (of_a > 0 || of_b > 0)
         fprintf(f,
@@ -374,6 +384,7 @@ static void print_md(FILE *f, const struct comparison *c, const struct print_opt
     fprintf(f, "\n\n**B is %s.** ", text);
     detectable(c, text, sizeof text);
     fprintf(f, "%s\n", text);
+    if (caution(c)) fprintf(f, "\n%s\n", caution(c));
     if (differing) fputs("\n| differs | A | B |\n|---|---|---|\n", f);
     for (size_t i = 0; i < differing; i++) {
         fputs("| ", f);
