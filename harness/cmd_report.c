@@ -21,7 +21,7 @@ static const char help[] =
     "script, on a phone and on paper. Prints the path of the file.\n"
     "\n"
     "It is made from what DIR holds: bench.csv, peaks.csv (one of them at least), run.json,\n"
-    "run.2.json ..., claims.csv, probes.csv, train.csv, ledger.csv, loss.csv. Charts are drawn by\n"
+    "run.2.json ..., claims.csv, probes.csv, train.csv, memory.csv, loss.csv. Charts are drawn by\n"
     "gnuplot; without it the tables still come.\n"
     "\n"
     "  -o, --out FILE         where to; - is stdout (default: DIR/report.html of the first DIR)\n"

@@ -59,8 +59,11 @@ int rounds_fold(struct rows *rows) {
             for (end = i + 1; end < rows->count && order_trials(order[i], order[end]) == 0;) end++;
             choose(order + i, end - i, rows->row, stays);
         }
-        for (size_t i = 0; i < rows->count; i++)
-            if (stays[i]) rows->row[kept++] = rows->row[i];
+        for (size_t i = 0; i < rows->count; i++) {
+            if (!stays[i]) continue;
+            rows->row[kept] = rows->row[i];
+            rows->row[kept++].round = 1;
+        }
         rows->count = kept;
     }
     const int status = order && stays ? 0 : -1;

@@ -97,9 +97,10 @@ pass_if "wrong in one round: status $status" [ "$status" -eq 1 ]
 pass_if "wrong in one round: the reason" grep -q '^broken .*B: wrong: a race' out
 run "$roofline" compare race.csv race.csv
 pass_if "wrong in one round of both: status $status" [ "$status" -eq 0 ]
-run "$roofline" compare wrong.csv a.csv --format md
+awk -F, -v OFS=, '$8 == 3000 { $15 = "wrong"; $17 = $18 = $19 = "" } { print }' again.csv >unrepaired.csv
+run "$roofline" compare unrepaired.csv a.csv --format md
 pass_if "repaired: status $status" [ "$status" -eq 0 ]
-pass_if "repaired: nothing to worry about" grep -q '^| repaired | `copy' out
+pass_if "repaired: nothing to worry about" grep -q '^| repaired | `dot' out
 awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' a.csv >marked.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' slower.csv >marked_slower.csv
 run "$roofline" compare marked.csv marked_slower.csv --format md

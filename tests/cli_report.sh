@@ -60,7 +60,7 @@ device,threads,claim,verdict,says,quantity,predicted,measured,holds_if,model,why
 END
 printf 'step,loss\n1,2.5\n2,\n3,nan\n4,0.5\n' >run/loss.csv
 printf 'step,tokens_s\n1,1000\n2,1250.25\n' >run/train.csv
-printf 'owner,peak_bytes\nparameters,2097152\n' >run/ledger.csv
+printf 'owner,peak_bytes\nparameters,2097152\n' >run/memory.csv
 printf 'probe,value,unit\nlatency L2,250,ns\n' >run/probes.csv
 run "$roofline" report run
 pass_if "status $status" [ "$status" -eq 0 ]
@@ -111,7 +111,7 @@ pass_if "equal runs: the rate is the same" grep -q 'it has 1 times the rate' sev
 # trials in three rounds are drawn and counted once each
 cp -r run rounds && rm -rf rounds/report.html
 awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) { c[$i] = i }; print "round", $0; next }
-    { for (k = 1; k <= 3; k++) { t = $c["time_s"]; if (t != "") $c["time_s"] = t * (k == 1 ? 1 : k == 2 ? 1.5 : 1 / 1.5); print k, $0; $c["time_s"] = t } }' \
+    { for (k = 1; k <= 3; k++) { t = $c["time_s"]; if (t != "") $c["time_s"] = t * 1.5 ^ ((k + NR) % 3 - 1); print k, $0; $c["time_s"] = t } }' \
     run/bench.csv >rounds/bench.csv
 run "$roofline" report rounds -o rounds.html
 pass_if "rounds: status $status" [ "$status" -eq 0 ]
@@ -136,7 +136,7 @@ awk -F, -v OFS=, -v evil="\"$evil\"\"'&<img src=x onerror=alert(2)>\"" 'NR == 1 
     NR > 1 { $c["device"] = "\"x\"\"'\''<b>&\"" } NR % 7 == 2 { $c["status"] = "failed"; $c["reason"] = evil }
     NR % 7 == 3 { $c["impl"] = "\"<i>'\''&\"" } { print }' run/bench.csv >hostile/bench.csv
 awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR > 1 { $c["device"] = "\"x\"\"'\''<b>&\"" } { print }' run/peaks.csv >hostile/peaks.csv
-for file in claims train ledger probes; do sed 's/relu-gelu\|parameters\|latency\|tokens_s/<script>alert(3)<\/script>/' run/$file.csv >hostile/$file.csv; done
+for file in claims train memory probes; do sed 's/relu-gelu\|parameters\|latency\|tokens_s/<script>alert(3)<\/script>/' run/$file.csv >hostile/$file.csv; done
 printf '<script>,"</style><script>"\n1,2\n2,1\n' >hostile/loss.csv
 sed 's/Sample CPU 9000/<\/title><script>alert(4)<\/script>/; s/abc1234/<script>alert(5)<\/script>/; s/my run/$(reboot)/' run/run.json >hostile/run.json
 run "$roofline" report hostile run -o hostile.html
