@@ -20,8 +20,9 @@ struct chart_out {
 
 /* One device's rows of one folder. */
 struct chart_run {
-    const char *dir; /* the caller's */
-    struct rows bench, peaks;
+    const char *dir;          /* the caller's */
+    struct rows bench, peaks; /* bench: a row a trial, as rounds_fold() has it */
+    size_t folded;            /* further rounds of these trials */
     struct ceilings roofs;
     char device[ROW_TEXT];
     char when[16]; /* date, or empty */

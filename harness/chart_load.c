@@ -3,6 +3,7 @@
 #include "chart.h"
 #include "chart_layout.h"
 #include "device.h"
+#include "rounds.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -78,6 +79,10 @@ static int add_run(struct chart_runs *runs, const char *dir, const char *device,
         free(run.bench.row), free(run.peaks.row);
         return -1;
     }
+    const size_t rows = run.bench.count;
+    if (rounds_fold(&run.bench))
+        fprintf(stderr, "roofline: no memory to fold the rounds of '%s'\n", dir);
+    run.folded = rows - run.bench.count;
     const struct rows *any = run.bench.count ? &run.bench : &run.peaks;
     row_set_text(run.device, device);
     snprintf(run.when, sizeof run.when, "%.10s", any->row[0].when);

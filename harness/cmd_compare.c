@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static void help(void) {
          "disturbed one side only.\n"
          "\n"
          "  --threshold PERCENT   slower and faster: by more than this (default: 2)\n"
-         "  --same PERCENT        same: by less than this (default: 5)\n"
+         "  --same PERCENT        same: by less than this (default: 5, or the threshold)\n"
          "  --confidence PERCENT  of no false verdict among all rows, and of the intervals "
          "(default: 95)\n"
          "  --noise PERCENT       standard deviation between runs, where neither rounds nor many "
@@ -241,20 +242,29 @@ done:
     return status;
 }
 
+/* 0 where `what` has this format: a table, and CSV with `csv`. Else -1 after one line on stderr. */
+static int check_format(const struct options *o, const char *what, bool csv) {
+    if (o->how.format == PRINT_TABLE || (csv && o->how.format == PRINT_CSV)) return 0;
+    fprintf(stderr, "roofline: compare: %s is a table%s, not %s\n", what, csv ? " or csv" : "",
+            print_format_names[o->how.format]);
+    return -1;
+}
+
 /* What the options and operands ask for; complains of what is missing. */
 static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
     char **name = argv + optind;
     const int names = argc - optind;
     if (o->self_test)
-        return option_no_operands(argc, argv, optind)
+        return check_format(o, "--self-test", false) || option_no_operands(argc, argv, optind)
                    ? STATUS_ERROR
                    : self_test(f, &o->doubt, o->repeat, o->device);
     if (o->fleet)
-        return option_no_operands(argc, argv, optind)
+        return check_format(o, "--fleet", false) || option_no_operands(argc, argv, optind)
                    ? STATUS_ERROR
                    : fleet_compare(f, o->fleet, o->peaks ? "peaks.csv" : "bench.csv",
                                    o->doubt.threshold);
     if (o->against_spec) {
+        if (check_format(o, "--against-spec", true)) return STATUS_ERROR;
         if (names == 1) return spec_check(f, name[0], o->spec, o->how.format == PRINT_CSV);
         fprintf(stderr, "roofline: compare --against-spec needs one run\n");
         return STATUS_ERROR;
@@ -264,16 +274,19 @@ static int dispatch(FILE *f, const struct options *o, int argc, char **argv) {
         return STATUS_ERROR;
     }
     for (int i = 0; i < names; i++)
-        if (spec_is_name(name[i])) return spec_compare(f, name, names, o->how.format == PRINT_CSV);
+        if (spec_is_name(name[i]))
+            return check_format(o, "a comparison with data sheets", true)
+                       ? STATUS_ERROR
+                       : spec_compare(f, name, names, o->how.format == PRINT_CSV);
     return compare(f, o, name, names);
 }
 
 int cmd_compare(int argc, char **argv) {
     struct options o = {
-        .doubt = {.threshold = 0.02, .same = 0.05, .confidence = 0.95, .noise = 0.03},
-        .repeat = 10};
+        .doubt = {.threshold = 0.02, .same = NAN, .confidence = 0.95, .noise = 0.03}, .repeat = 10};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
+    if (isnan(o.doubt.same)) o.doubt.same = fmax(0.05, o.doubt.threshold);
     FILE *f = o.out ? fopen(o.out, "w") : stdout;
     if (!f) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", o.out, strerror(errno));

@@ -5,6 +5,7 @@
 #include "ceilings.h"
 #include "device.h"
 #include "options.h"
+#include "rounds.h"
 #include "run.h"
 #include "stats.h"
 #include "table.h"
@@ -340,6 +341,7 @@ int cmd_summary(int argc, char **argv) {
     const char *device = (peaks.count ? &peaks : &bench)->row[0].device;
     rows_keep_device(&peaks, device);
     rows_keep_device(&bench, device);
+    if (rounds_fold(&bench)) goto done;
     /* The rows carry their level already; the cache size is not needed again. */
     if (ceilings_of(&peaks, 0, &ceilings)) goto done;
     printf("%s%s\n\n", device,

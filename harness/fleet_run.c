@@ -38,7 +38,9 @@ static int number_in(const char *const *names, int otherwise) {
 
 struct rank rank_of_environment(void) {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    /* SLURM_NTASKS stands, beside a rank of 0, in batch scripts too, whose commands are no ranks. */
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+                                        NULL};
     static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                          "SLURM_LOCALID", NULL};
     static const char *const jobs[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"};
@@ -92,8 +94,10 @@ static int rank_begin(const struct rank *r, const char *dir, const char **device
     for (int i = 0; i < gpus->count; i++) real += !gpus->gpu[i].emulated;
     if (real == 0) return 0;
     if (r->local >= real)
-        fprintf(stderr, "roofline: rank %d: this machine has more ranks than GPUs (%d)\n", r->rank,
-                real);
+        fprintf(stderr,
+                "roofline: rank %d is number %d of its machine and sees %d GPUs: ranks share them, "
+                "unless the launcher gave each its own\n",
+                r->rank, r->local + 1, real);
     int left = r->local % real, i = 0;
     while (gpus->gpu[i].emulated || left-- > 0) i++;
     snprintf(name, sizeof name, "cuda:%d", gpus->gpu[i].index);

@@ -67,7 +67,9 @@ build() {
 
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-rm -rf "$out"/a[0-9]* "$out"/b[0-9]*
+turns=$out/turns # a folder of our own: DIR may hold other things
+rm -rf "$turns"
+mkdir "$turns"
 if [ -z "${ROOFLINE_BASE:-}" ]; then
     cd "$here"
     base=${base:-$(git merge-base HEAD origin/main 2>/dev/null || echo HEAD~1)}
@@ -96,11 +98,11 @@ a='' b=''
 for ((i = 1; i <= runs; i++)); do
     echo "run $i of $runs"
     if ((i % 2)); then
-        measure "$ROOFLINE_BASE" "$out/a$i" && measure "$ROOFLINE_HEAD" "$out/b$i"
+        measure "$ROOFLINE_BASE" "$turns/a$i" && measure "$ROOFLINE_HEAD" "$turns/b$i"
     else
-        measure "$ROOFLINE_HEAD" "$out/b$i" && measure "$ROOFLINE_BASE" "$out/a$i"
+        measure "$ROOFLINE_HEAD" "$turns/b$i" && measure "$ROOFLINE_BASE" "$turns/a$i"
     fi
-    a+=,$out/a$i b+=,$out/b$i
+    a+=,$turns/a$i b+=,$turns/b$i
 done
 
 # ---- the answer: by this checkout's program ----

@@ -17,12 +17,14 @@ END
 chmod +x slow
 bench=(--op copy --dtype "fp32,bf16" --impl best --shape 4096 --threads 1 --time 0.02)
 
+mkdir -p ci/a100-sxm ci/b200 # what somebody keeps there
 run env ROOFLINE_BASE="$roofline" ROOFLINE_HEAD="$PWD/slow" GITHUB_STEP_SUMMARY="$PWD/summary" "${recipe[@]}" -- "${bench[@]}"
 pass_if "a regression: status $status" [ "$status" -eq 1 ]
 pass_if "a regression: in the job's summary" grep -qF '**slower**' summary
 run env ROOFLINE_BASE="$roofline" ROOFLINE_HEAD="$roofline" "${recipe[@]}" --allow-undecidable -- "${bench[@]}"
 pass_if "itself: status $status" [ "$status" -eq 0 ]
-pass_if "itself: three runs a side" [ "$(find ci -path 'ci/[ab][123]' | wc -l)" -eq 6 ]
+pass_if "itself: three runs a side" [ "$(find ci/turns -path 'ci/turns/[ab][123]' | wc -l)" -eq 6 ]
+for kept in a100-sxm b200; do pass_if "what else is in --out stays: $kept" [ -d ci/$kept ]; done
 run env ROOFLINE_BASE="$roofline" ROOFLINE_HEAD="$roofline" "${recipe[@]}" -- --op nonsense
 pass_if "a bad bench option: status $status" [ "$status" -eq 2 ]
 refused "unknown option '--fast'" "${recipe[@]}" --fast

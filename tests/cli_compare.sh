@@ -42,6 +42,7 @@ pass_if "A/A: the same" grep -q '^B is same: of 12 rows 0 slower, 0 faster, 12 s
 pass_if "A/A: says what it could have shown" grep -q '^Smallest change this pair could have shown: [0-9.]* % in half' out
 run "$roofline" compare a.csv slower.csv
 pass_if "5 % slower: status $status" [ "$status" -eq 1 ]
+pass_if "5 % slower: from one run a side" grep -q '^One run a side' out
 pass_if "5 % slower: one row" grep -q '^B is slower: of 12 rows 1 slower, 0 faster, 11 same' out
 run "$roofline" compare a.csv slower.csv --format csv
 pass_if "5 % slower: that row" [ "$(verdict 4000)" = slower ]
@@ -52,6 +53,11 @@ pass_if "faster: two rows" grep -q '^B is faster: of 12 rows 0 slower, 2 faster'
 pass_if "faster: means by family and dtype" grep -qE '^  vectors +bf16 +6 rows +1\.0[0-9]+ ' out
 run "$roofline" compare a.csv slower.csv --threshold 10 --same 20
 pass_if "below the threshold: status $status" [ "$status" -eq 0 ]
+run "$roofline" compare a.csv slower.csv --threshold 10 --format csv
+pass_if "below the threshold alone: status $status" [ "$status" -eq 0 ]
+pass_if "below the threshold alone: that row is the same: $(verdict 4000)" [ "$(verdict 4000)" = same ]
+run "$roofline" compare a.csv slower.csv --threshold 10 --same 2 --format csv
+pass_if "between --same and --threshold: the reason" grep -q ',4000,.*undecidable.*larger than --same, within --threshold' out
 run "$roofline" compare a.csv again.csv slower.csv faster.csv
 pass_if "three others: the worst counts: status $status" [ "$status" -eq 1 ]
 pass_if "three others: three verdicts" [ "$(grep -c '^B is ' out)" -eq 3 ]
@@ -59,6 +65,7 @@ pass_if "three others: three verdicts" [ "$(grep -c '^B is ' out)" -eq 3 ]
 # ---- several runs a side ----
 run "$roofline" compare a.csv,again.csv slower.csv,slower.csv
 pass_if "runs pooled: status $status" [ "$status" -eq 1 ]
+pass_if "runs pooled: no caution" [ "$(grep -c '^One run a side' out)" -eq 0 ]
 pass_if "runs pooled: says so" grep -q 'rows of 2 runs' out
 cat a.csv <(tail -n +2 again.csv) >both.csv
 run "$roofline" compare both.csv slower.csv
@@ -84,6 +91,20 @@ sed 's/,ok,,[^,]*,[^,]*,[^,]*/,wrong,"element 3: 1, want 2",,,/' a.csv | sed '1!
 run "$roofline" compare a.csv wrong.csv
 pass_if "broken: status $status" [ "$status" -eq 1 ]
 pass_if "broken: the reason" grep -q '^broken .*wrong: element 3' out
+awk -F, -v OFS=, '$8 == 3000 && $14 == 4 { $15 = "wrong"; $16 = "a race"; $17 = $18 = $19 = "" } { print }' again.csv >race.csv
+run "$roofline" compare a.csv race.csv
+pass_if "wrong in one round: status $status" [ "$status" -eq 1 ]
+pass_if "wrong in one round: the reason" grep -q '^broken .*B: wrong: a race' out
+run "$roofline" compare race.csv race.csv
+pass_if "wrong in one round of both: status $status" [ "$status" -eq 0 ]
+awk -F, -v OFS=, '$8 == 3000 { $15 = "wrong"; $17 = $18 = $19 = "" } { print }' again.csv >unrepaired.csv
+run "$roofline" compare unrepaired.csv a.csv --format md
+pass_if "repaired: status $status" [ "$status" -eq 0 ]
+pass_if "repaired: nothing to worry about" grep -q '^| repaired | `dot' out
+awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' a.csv >marked.csv
+awk -F, -v OFS=, 'NR > 1 { $2 = "\"a|`b\n<img>\"" } { print }' slower.csv >marked_slower.csv
+run "$roofline" compare marked.csv marked_slower.csv --format md
+pass_if "md: marks in names" grep -qF "| **slower** | \`a\\|'b <img>.packed" out
 sed 's/test-device/other-device/; s/,3.5,/,1.2,/' faster.csv >other.csv
 run "$roofline" compare a.csv other.csv
 pass_if "another device: status $status" [ "$status" -eq 0 ]
@@ -167,6 +188,19 @@ mkdir bad
 cp a.csv bad/bench.csv
 echo '{"schema": ' >bad/run.json
 refused 'run.json: line' "$roofline" compare a.csv bad
+# two commands wrote into a run, and know different things; a value at the end of another one is none
+mkdir twofold
+cp a.csv twofold/bench.csv
+echo '{"schema": 1, "machine": {"gpu_driver": "550.1", "model": null, "note": "xx7"}}' >twofold/run.json
+echo '{"schema": 1, "machine": {"gpu_driver": null, "model": "M", "note": "7"}}' >twofold/run.2.json
+mkdir plain
+cp again.csv plain/bench.csv
+echo '{"schema": 1, "machine": {"gpu_driver": "560.2", "model": "N", "note": "8"}}' >plain/run.json
+run "$roofline" compare twofold plain
+pass_if "run.2.json: status $status" [ "$status" -eq 0 ]
+pass_if "run.2.json: unknown there, known here" grep -qE '^  driver +550\.1 -> 560\.2$' out
+pass_if "run.2.json: known there" grep -qE '^  model +M -> N$' out
+pass_if "run.2.json: both where they differ" grep -qE '^  note +xx7 \| 7 -> 8$' out
 
 # ---- a large file: each row finds its partner ----
 awk 'BEGIN { print "device,op,impl,dtype,n,round,status,time_s"
@@ -229,6 +263,11 @@ pass_if "low: reasons" grep -q 'the clock is held back: sw-power-cap' out
 run "$roofline" compare --against-spec impossible.csv
 pass_if "impossible: status $status" [ "$status" -eq 1 ]
 pass_if "impossible: both" [ "$(grep -c '^impossible  ' out)" -eq 2 ]
+sed 's/nvidia-h100-80gb-hbm3/amd-epyc/' healthy.csv | tail -n +2 | cat healthy.csv - >mixed.csv
+refused "rows of several devices, 'nvidia-h100-80gb-hbm3' and 'amd-epyc'" "$roofline" compare --against-spec mixed.csv
+for format in md json; do refused "--against-spec is a table or csv, not $format" "$roofline" compare --against-spec healthy.csv --format $format; done
+refused 'data sheets is a table or csv, not json' "$roofline" compare spec:a100 spec:b200 --format json
+refused '--fleet is a table, not csv' "$roofline" compare --fleet . --format csv
 
 # ---- usage ----
 refused 'needs two runs' "$roofline" compare

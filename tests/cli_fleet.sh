@@ -39,6 +39,13 @@ run "$roofline" compare --fleet made
 pass_if "without it: status $status" [ "$status" -eq 0 ]
 pass_if "without it: none" grep -q 'None stands out' out
 mkdir -p lone/gpu && cp made/gpu-1/bench.csv lone/gpu
+if [ "$(id -u)" -ne 0 ]; then # root writes anywhere
+    chmod a-w made
+    run "$roofline" compare --fleet made
+    pass_if "a folder that cannot be written: the table all the same" grep -q 'None stands out' out
+    pass_if "a folder that cannot be written: status $status" [ "$status" -eq 2 ]
+    chmod u+w made
+fi
 refused 'one such folder' "$roofline" compare --fleet lone
 refused "cannot read 'nowhere'" "$roofline" compare --fleet nowhere
 
@@ -47,7 +54,7 @@ refused "cannot read 'nowhere'" "$roofline" compare --fleet nowhere
 as() {
     case $1 in
     openmpi) rank=(env OMPI_COMM_WORLD_RANK="$2" OMPI_COMM_WORLD_SIZE="$3" OMPI_COMM_WORLD_LOCAL_RANK="$2" PMIX_NAMESPACE=job.1) ;;
-    slurm) rank=(env SLURM_PROCID="$2" SLURM_NTASKS="$3" SLURM_LOCALID="$2" SLURM_JOB_ID=7 SLURM_STEP_ID=0) ;;
+    slurm) rank=(env SLURM_PROCID="$2" SLURM_STEP_NUM_TASKS="$3" SLURM_LOCALID="$2" SLURM_JOB_ID=7 SLURM_STEP_ID=0) ;;
     mpich) rank=(env PMI_RANK="$2" PMI_SIZE="$3") ;;
     esac
 }
@@ -67,6 +74,11 @@ for launcher in openmpi slurm mpich; do
     done
     pass_if "$launcher: all rows gathered" [ "$(rows $launcher/fleet.csv)" -eq 6 ]
 done
+
+# a batch script of Slurm's is no rank: nobody else would come
+run env SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_LOCALID=0 SLURM_JOB_ID=7 "${bench[@]}" --out batch --patience 1
+pass_if "a batch script: status $status" [ "$status" -eq 0 ]
+pass_if "a batch script: rows where they always are" [ "$(rows batch/bench.csv)" -eq 2 ]
 
 # ---- one that dies, one that hangs ----
 long=("${bench[@]}" --shape "1024,2048,3072,4096,5120,6144,7168,8192" --time 0.4)

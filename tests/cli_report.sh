@@ -108,6 +108,20 @@ for text in 'id="comparison"' 'id="r1"' 'id="r3-rows"' '3 runs' 'sm_90' 'other-g
     pass_if "several: not in the page: $text" has several.html "$text"
 done
 pass_if "equal runs: the rate is the same" grep -q 'it has 1 times the rate' several.html
+# trials in three rounds are drawn and counted once each
+cp -r run rounds && rm -rf rounds/report.html
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) { c[$i] = i }; print "round", $0; next }
+    { for (k = 1; k <= 3; k++) { t = $c["time_s"]; if (t != "") $c["time_s"] = t * 1.5 ^ ((k + NR) % 3 - 1); print k, $0; $c["time_s"] = t } }' \
+    run/bench.csv >rounds/bench.csv
+run "$roofline" report rounds -o rounds.html
+pass_if "rounds: status $status" [ "$status" -eq 0 ]
+page rounds.html
+pass_if "rounds: said" has rounds.html 'were measured in several rounds'
+rows_shown() { sed -n '/Operations (bench.csv)/,/<\/tbody>/p' "$1" | grep -c '<tr><th scope="row">'; }
+pass_if "rounds: a row a trial, $(rows_shown rounds.html)" [ "$(rows_shown rounds.html)" -eq "$(rows_shown run/report.html)" ]
+for file in run/report.html rounds.html; do grep -oE 'median of [0-9]+ equal' $file >"$(basename $file).equal"; done
+pass_if "rounds: equal problems are counted once" cmp -s report.html.equal rounds.html.equal
+pass_if "rounds: there are such" [ -s report.html.equal ]
 # a folder with rows of two devices is two runs
 mkdir both && cp run/bench.csv both && tail -n +2 other/bench.csv >>both/bench.csv
 run "$roofline" report both -o both.html

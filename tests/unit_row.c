@@ -1,5 +1,6 @@
 /* unit_row.c - the CSV: round trips, foreign and damaged files, a full disk, two writers. */
 #define _GNU_SOURCE
+#include "../harness/rounds.h"
 #include "../harness/row.h"
 #include "test.h"
 
@@ -340,6 +341,44 @@ static void test_decimal_comma(const char *path) {
     setlocale(LC_ALL, "C");
 }
 
+/* A row of the trial `n`. */
+static struct row timed_row(int64_t n, int64_t round, const char *status, const char *placement,
+                            double time_s) {
+    struct row r;
+    row_init(&r);
+    row_set_text(r.op, "copy");
+    row_set_text(r.status, status);
+    row_set_text(r.placement, placement);
+    r.n = n;
+    r.round = round;
+    r.time_s = time_s;
+    return r;
+}
+
+static void test_rounds(void) {
+    struct row row[] = {
+        timed_row(1, 1, "ok", "near", 3),    timed_row(2, 1, "ok", "", 5),
+        timed_row(1, 2, "ok", "far", 9),     timed_row(1, 3, "ok", "near", 1),
+        timed_row(1, 4, "wrong", "", NAN),   timed_row(1, 5, "ok", "near", 2),
+        timed_row(3, 1, "refused", "", NAN), timed_row(3, 2, "refused", "", NAN),
+        timed_row(2, 1, "ok", "", 6), /* no round of its own: two files put together */
+        timed_row(4, 2, "ok", "", 8),        timed_row(4, 1, "ok", "", 7),
+    };
+    struct rows rows = {.row = row, .count = sizeof row / sizeof *row};
+    static const double want[] = {5, NAN, 2, NAN, 6, 7};
+    const size_t count = sizeof want / sizeof *want;
+    CHECK(rounds_fold(&rows) == 0, "folds");
+    CHECK(rows.count == count, "%zu rows stay", rows.count);
+    for (size_t i = 0; i < count && i < rows.count; i++)
+        CHECK(row[i].time_s == want[i] || (isnan(row[i].time_s) && isnan(want[i])),
+              "row %zu: %g, not %g", i, row[i].time_s, want[i]);
+    CHECK(strcmp(row[1].status, "wrong") == 0, "a round that failed stays: %s", row[1].status);
+    for (size_t i = 0; i < rows.count; i++)
+        CHECK(row[i].round == 1, "row %zu: round %lld", i, (long long)row[i].round);
+    rows.count = 0;
+    CHECK(rounds_fold(&rows) == 0 && rows.count == 0, "no rows");
+}
+
 int main(void) {
     char folder[] = "/tmp/roofline-unit-row-XXXXXX", path[PATH_BYTES], log_path[PATH_BYTES + 8];
     if (!mkdtemp(folder)) {
@@ -351,6 +390,7 @@ int main(void) {
     test_round_trip(path);
     test_long_text();
     test_key();
+    test_rounds();
     test_foreign(path);
     test_damaged(path);
     test_every_cut(path);

@@ -255,6 +255,15 @@ static const struct row *first_timed(const struct entries *all, size_t first) {
     return NULL;
 }
 
+/* Wrong results or a crash in any round. */
+static const struct row *first_failed(const struct entries *all, size_t first) {
+    for (size_t i = first; i; i = all->entry[i - 1].next) {
+        const struct row *r = all->entry[i - 1].row;
+        if (strcmp(r->status, "wrong") == 0 || strcmp(r->status, "failed") == 0) return r;
+    }
+    return NULL;
+}
+
 static const char *place(const struct row *r) {
     return r->placement[0] ? r->placement : "one thread";
 }
@@ -298,6 +307,12 @@ static void judge_alone(struct pair *p, bool other_device, const struct entries 
     struct side x, y;
     assert(p->a && p->b);
     const struct row *timed_a = first_timed(a, first_a), *timed_b = first_timed(b, first_b);
+    /* A race may show in one round of many: the others' times don't make up for it. */
+    const struct row *failed = first_failed(a, first_a) ? NULL : first_failed(b, first_b);
+    if (timed_a && timed_b && failed) {
+        p->b = failed;
+        timed_b = NULL;
+    }
     if (!timed_a || !timed_b) {
         p->broken = timed_a != NULL;
         p->repaired = timed_b != NULL;
@@ -460,10 +475,13 @@ static void judge_together(struct comparison *c) {
         if (p->effect.verdict == VERDICT_UNDECIDABLE)
             c->hidden = p->judged ? fmax(c->hidden, 1 / p->effect.low - 1) : INFINITY;
         if (p->judged && p->effect.verdict == VERDICT_UNDECIDABLE) {
+            const double most = 1 + c->doubt.threshold;
+            const bool between = p->effect.low >= 1 / most && p->effect.high <= most;
             char *why = NULL;
             if (asprintf(&why, "%s%s%s",
-                         p->effect.assumed ? "one round each: the noise is assumed"
-                                           : "noise: the interval is too wide",
+                         between             ? "larger than --same, within --threshold"
+                         : p->effect.assumed ? "one round each: the noise is assumed"
+                                             : "noise: the interval is too wide",
                          p->why[0] ? "; " : "", p->why) < 0)
                 no_less(NULL);
             snprintf(p->why, sizeof p->why, "%.254s", why);

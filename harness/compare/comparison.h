@@ -11,7 +11,8 @@ struct pair {
         effect; /* where it could be judged, else only its verdict, and its ratio where both have a time */
     bool judged;
     bool broken,
-        repaired; /* only A, only B has a time: the other's rows are wrong, failed, refused ... */
+        repaired; /* only A, only B has a time: the other's rows are wrong, failed, refused ...; broken
+                     also where a round of B alone is wrong or failed */
     size_t replicates_a, replicates_b;
     char why[256]; /* of a verdict `undecidable` or a broken row; else what may explain it; "" */
 };

@@ -18,10 +18,11 @@ static void out_of_memory(void) {
 
 /* ---- reading ---- */
 
+/* Whether a list of values between " | " has this one, which is not empty. */
 static bool contains(const char *list, const char *value) {
     const size_t n = strlen(value);
     for (const char *at = list; (at = strstr(at, value)); at++)
-        if ((at == list || strncmp(at - 3, " | ", 3) == 0) &&
+        if ((at == list || (at - list >= 3 && strncmp(at - 3, " | ", 3) == 0)) &&
             (at[n] == '\0' || strncmp(at + n, " | ", 3) == 0))
             return true;
     return false;
@@ -32,8 +33,9 @@ static void add(struct environment *e, const char *name, const char *value) {
         struct fact *f = &e->fact[i];
         char *both = NULL;
         if (strcmp(f->name, name) != 0) continue;
-        if (contains(f->value, value)) return;
-        if (asprintf(&both, "%s | %s", f->value, value) < 0) out_of_memory();
+        if (!*value || contains(f->value, value))
+            return; /* what one file doesn't know, another does */
+        if (asprintf(&both, "%s%s%s", f->value, *f->value ? " | " : "", value) < 0) out_of_memory();
         free(f->value);
         f->value = both;
         return;

@@ -88,30 +88,41 @@ struct grid {
     const struct row **like; /* [key.count] */
 };
 
+static bool is_timed(const struct row *r) { return strcmp(r->status, "ok") == 0 && r->time_s > 0; }
+
 static void grid_of(const struct fleet *f, struct grid *g) {
     char text[KEY_TEXT];
     bool is_new;
     const uint64_t columns =
         key_columns() & ~(UINT64_C(1) << COLUMN_device) & ~(UINT64_C(1) << COLUMN_round);
     const size_t members = (size_t)f->count;
-    size_t most = 1;
+    size_t most = 1, at = 0;
     for (size_t i = 0; i < members; i++) most += f->member[i].rows.count;
-    *g = (struct grid){.log_time = no_less(calloc(most * (members + 1), sizeof(double))),
-                       .like = no_less(calloc(most, sizeof *g->like))};
-    double *count = no_less(calloc(most * (members + 1), sizeof *count));
+    *g = (struct grid){.like = no_less(calloc(most, sizeof *g->like))};
+    size_t *key = no_less(calloc(most, sizeof *key)); /* of each timed row, in order */
     for (size_t i = 0; i < members; i++)
         for (size_t j = 0; j < f->member[i].rows.count; j++) {
             const struct row *r = &f->member[i].rows.row[j];
-            if (strcmp(r->status, "ok") != 0 || !(r->time_s > 0)) continue;
+            if (!is_timed(r)) continue;
             key_text(r, columns, text, sizeof text);
-            const size_t k = text_index_add(&g->key, text, &is_new);
+            const size_t k = key[at++] = text_index_add(&g->key, text, &is_new);
             if (is_new) g->like[k] = r;
-            g->log_time[k * members + i] += log(r->time_s);
-            count[k * members + i]++;
+        }
+    g->log_time = no_less(calloc(g->key.count * members + 1, sizeof *g->log_time));
+    double *count = no_less(calloc(g->key.count * members + 1, sizeof *count));
+    at = 0;
+    for (size_t i = 0; i < members; i++)
+        for (size_t j = 0; j < f->member[i].rows.count; j++) {
+            const struct row *r = &f->member[i].rows.row[j];
+            if (!is_timed(r)) continue;
+            const size_t cell = key[at++] * members + i;
+            g->log_time[cell] += log(r->time_s);
+            count[cell]++;
         }
     for (size_t i = 0; i < g->key.count * members; i++)
         g->log_time[i] = count[i] > 0 ? g->log_time[i] / count[i] : NAN;
     free(count);
+    free(key);
 }
 
 static void grid_release(struct grid *g) {
@@ -329,7 +340,6 @@ int fleet_compare(FILE *f, const char *dir, const char *file, double threshold) 
                 fleet.count ? "one such folder" : "none", file);
         goto done;
     }
-    if (write_rows(dir, file, &fleet, &together)) goto done;
     bool emulated = false, odd;
     for (int i = 0; i < fleet.count; i++)
         emulated |=
@@ -337,6 +347,8 @@ int fleet_compare(FILE *f, const char *dir, const char *file, double threshold) 
     odd = print_members(f, &fleet, &together, threshold);
     print_widest(f, &fleet);
     if (emulated) fputs("\nThe times of an emulated device mean nothing.\n", f);
+    fflush(f);
+    if (write_rows(dir, file, &fleet, &together)) goto done;
     status = odd ? STATUS_NO : STATUS_OK;
 done:
     fleet_release(&fleet);

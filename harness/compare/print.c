@@ -168,6 +168,15 @@ static void detectable(const struct comparison *c, char *text, size_t size) {
                  size_of_change(c->hidden, half));
 }
 
+/* Of verdicts that a run of its own could have made; NULL: none. Rows share what runs are assumed to differ by. */
+static const char *caution(const struct comparison *c) {
+    const size_t changed = c->verdicts[VERDICT_SLOWER] + c->verdicts[VERDICT_FASTER];
+    if (c->a->runs > 1 || c->b->runs > 1 || c->other_device || !changed) return NULL;
+    return "One run a side: a row that differs from run to run by more than most rows do looks "
+           "slower "
+           "or faster here. Several runs a side (A1,A2,A3 B1,B2,B3) tell.";
+}
+
 /* Percentage of the samples that other work disturbed; NaN: no samples are kept. */
 static double disturbed(const struct subject *s) {
     double all = 0, some = 0;
@@ -291,6 +300,7 @@ static void print_table(FILE *f, const struct comparison *c, const struct print_
     fprintf(f, "\nB is %s.\n", text);
     detectable(c, text, sizeof text);
     if (*text) fprintf(f, "%s\n", text);
+    if (caution(c)) fprintf(f, "%s\n", caution(c));
     const double of_a = disturbed(c->a), of_b = disturbed(c->b);
     if (of_a > 0 || of_b > 0)
         fprintf(f,
@@ -311,8 +321,18 @@ static void print_table(FILE *f, const struct comparison *c, const struct print_
 static void md_text(FILE *f, const char *text) {
     for (; *text; text++) {
         if (strchr("|\\`*_<>", *text)) fputc('\\', f);
-        fputc(*text, f);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, f);
     }
+}
+
+/* The same between backquotes, where only a bar can be escaped. */
+static void md_code(FILE *f, const char *text) {
+    fputc('`', f);
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', f);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text == '`' ? '\'' : *text, f);
+    }
+    fputc('`', f);
 }
 
 static void md_pairs(FILE *f, const struct pair *const *list, size_t count, bool news,
@@ -336,10 +356,13 @@ static void md_pairs(FILE *f, const struct pair *const *list, size_t count, bool
             format_time(exp(p->effect.b), b, sizeof b);
         }
         percent(p->effect.ratio, change, sizeof change);
-        fprintf(f, "| %s%s%s | `%s` | %s | %" PRId64 " | %s | %s | %s | ",
-                p->effect.verdict == VERDICT_SLOWER || p->broken ? "**" : "", verdict_of(p),
-                p->effect.verdict == VERDICT_SLOWER || p->broken ? "**" : "", name, shape,
-                r->threads, a, b, change);
+        const bool bad =
+            p->broken || (!isnan(p->effect.ratio) && p->effect.verdict == VERDICT_SLOWER);
+        fprintf(f, "| %s%s%s | ", bad ? "**" : "", verdict_of(p), bad ? "**" : "");
+        md_code(f, name);
+        fputs(" | ", f);
+        md_text(f, shape);
+        fprintf(f, " | %" PRId64 " | %s | %s | %s | ", r->threads, a, b, change);
         if (p->judged) fprintf(f, "%.3f to %.3f", p->effect.low, p->effect.high);
         fputs(" | ", f);
         md_text(f, p->why);
@@ -361,6 +384,7 @@ static void print_md(FILE *f, const struct comparison *c, const struct print_opt
     fprintf(f, "\n\n**B is %s.** ", text);
     detectable(c, text, sizeof text);
     fprintf(f, "%s\n", text);
+    if (caution(c)) fprintf(f, "\n%s\n", caution(c));
     if (differing) fputs("\n| differs | A | B |\n|---|---|---|\n", f);
     for (size_t i = 0; i < differing; i++) {
         fputs("| ", f);
@@ -385,8 +409,11 @@ static void print_md(FILE *f, const struct comparison *c, const struct print_opt
             char name[128], shape[96];
             pair_name(&c->pair[i], name, sizeof name);
             format_shape(r, shape, sizeof shape);
-            fprintf(f, "| %s | `%s` | %s | %" PRId64 " |\n", c->pair[i].a ? "A" : "B", name, shape,
-                    r->threads);
+            fprintf(f, "| %s | ", c->pair[i].a ? "A" : "B");
+            md_code(f, name);
+            fputs(" | ", f);
+            md_text(f, shape);
+            fprintf(f, " | %" PRId64 " |\n", r->threads);
         }
     }
     fprintf(f, "\n%zu rows in common, %zu only in A, %zu only in B.\n", c->partners, c->only_a,
@@ -429,7 +456,9 @@ static void print_csv(FILE *f, const struct comparison *c, const struct print_op
         csv_cell(f, p->judged ? e->smallest : NAN);
         csv_cell(f, timed ? exp(e->a) : NAN);
         csv_cell(f, timed ? exp(e->b) : NAN);
-        fprintf(f, ",%zu,%zu,%s,", p->replicates_a, p->replicates_b, r->placement);
+        fprintf(f, ",%zu,%zu,", p->replicates_a, p->replicates_b);
+        csv_print_text(f, r->placement);
+        fputc(',', f);
         csv_print_text(f, p->why);
         fputc('\n', f);
     }

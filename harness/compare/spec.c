@@ -133,6 +133,12 @@ static int read_all(const char *name, struct rows *all) {
 static int read_offer(const char *name, struct offer *o) {
     *o = (struct offer){.rows = {0}};
     if (read_all(name, &o->rows)) return -1;
+    for (size_t i = 1; i < o->rows.count; i++) {
+        if (strcmp(o->rows.row[i].device, o->rows.row[0].device) == 0) continue;
+        fprintf(stderr, "roofline: '%s' has rows of several devices, '%s' and '%s': which one?\n",
+                name, o->rows.row[0].device, o->rows.row[i].device);
+        return -1;
+    }
     for (size_t i = 0; i < o->rows.count; i++) {
         const struct row *r = &o->rows.row[i];
         const int op = op_find(r->op), t = dtype_find(r->dtype);

@@ -130,6 +130,13 @@ void section_rows(const struct section *s) {
         "measured ceilings allow.</p>\n",
         s->f);
     if (run->bench.count) rows_table(s, &run->bench, "Operations (bench.csv)");
+    if (run->folded)
+        fprintf(
+            s->f,
+            "<p class=\"note\">Trials were measured in several rounds: here, in the findings and "
+            "in the charts each is the round of the middle time. The %zu others are in "
+            "bench.csv, and <code>roofline compare</code> counts them all.</p>\n",
+            run->folded);
     if (run->peaks.count) {
         fprintf(s->f, "<details><summary>The %zu rows that the ceilings come from</summary>\n",
                 run->peaks.count);
