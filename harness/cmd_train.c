@@ -4,6 +4,7 @@
 #include "ceilings_file.h"
 #include "devices.h"
 #include "options.h"
+#include "os.h"
 #include "plan.h"
 #include "run.h"
 #include "runinfo.h"
@@ -56,9 +57,7 @@ static void help(void) {
          "  --steps N            in all, with those before a --resume [20]\n"
          "  --device NAME        cpu, gpu, cuda:0 ... [the GPU where there is one]\n"
          "  --threads N          [all]\n"
-         "  --grad-norm          report the gradients' norm where nothing else needs it; a step "
-         "whose "
-         "norm is not finite updates nothing\n"
+         "  --grad-norm          report the gradients' norm where nothing else needs it\n"
          "  --dry-run            print the formulas' figures, allocate nothing\n"
          "Where to:\n"
          "  --out DIR            train.csv, memory.csv, loss.csv; ceilings from DIR/peaks.csv\n"
@@ -368,11 +367,14 @@ static int run_steps(struct options *o, struct trainer *t, struct batch_ahead *b
     while (t->step < last && !interrupted) {
         struct step_result s;
         const double scale = t->spec.scaling.on ? t->spec.scaling.scale : 1;
+        const double start = os_now_s();
         if (batches) {
             const int32_t *batch = batch_ahead_next(batches);
             if (trainer_set_tokens(t, batch, batch + rows)) return -1;
         }
         if (trainer_step(t, &s)) return -1;
+        s.step_s =
+            os_now_s() - start; /* what the device does not see as well: batch, scalars, results */
         const struct loss_point p = {t->step, s.loss, s.grad_norm, scale, s.step_s, s.skipped};
         if (history_add(h, &p, &s)) {
             perror("roofline: train");

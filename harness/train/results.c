@@ -233,6 +233,7 @@ void results_print_phases(FILE *f, const struct train_spec *spec, const struct t
         if (!isnan(c->roof_s)) fprintf(f, " %5.1f %%", 100 * c->roof_s / t->time_s);
         fputc('\n', f);
     }
+    fputs("a phase is timed on the device, the step on the host: from its batch to its loss\n", f);
     fprintf(f, "backward / forward: %.3g by products, %.3g by all FLOPs, %.3g measured",
             r->cost[ROW_backward].formula_flops / r->cost[ROW_forward].formula_flops,
             (r->cost[ROW_backward].flops - r->cost[ROW_backward].recompute_flops) /

@@ -253,7 +253,8 @@ static double grad_scale(struct trainer *t, double norm) {
     const double clip = t->spec.hyper.clip;
     const double scale = 1 / t->model.loss_scale;
     if (isnan(norm)) return scale; /* not looked at */
-    if (!isfinite(norm)) return 0;
+    /* only looked at: it changes nothing */
+    if (!isfinite(norm)) return t->spec.scaling.on || clip > 0 ? 0 : scale;
     return clip > 0 && norm > clip ? scale * clip / norm : scale;
 }
 

@@ -31,7 +31,7 @@ struct train_spec {
     int threads;
 };
 
-/* What a step took, seconds: PHASE_norm is part of update's. */
+/* What a step took, seconds, by the device's clock; step_s is the sum of phases. */
 struct step_result {
     double loss, grad_norm; /* grad_norm NaN: not looked at */
     double seconds[PHASES], step_s;
