@@ -20,7 +20,8 @@ static void read_folder(struct report_folder *x, const char *dir) {
                 {"memory.csv", &x->memory},
                 {"loss.csv", &x->loss}};
     x->dir = dir;
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) csv_table_read(dir, file[i].name, file[i].to);
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        csv_table_read(dir, file[i].name, file[i].to);
     infos_read(dir, &x->infos);
 }
 
