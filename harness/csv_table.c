@@ -20,16 +20,16 @@ const char *csv_get(const struct csv *c, size_t record, const char *column) {
 
 void csv_free(struct csv *c) {
     if (c->columns) free(c->header[0]);
-    for (size_t i = 0; i < c->records; i++) free(c->cell[i * (size_t)c->columns]);
+    for (size_t i = 0; c->columns && i < c->records; i++) free(c->cell[i * (size_t)c->columns]);
     free(c->cell);
     *c = (struct csv){0};
 }
 
 /* Copies of the fields in one block, to[0]; false without memory. */
 static bool copy(char *to[], char *const field[], int fields) {
-    size_t bytes = 0;
+    size_t bytes = 1;
     for (int i = 0; i < fields; i++) bytes += strlen(field[i]) + 1;
-    char *at = malloc(bytes);
+    char *at = fields > 0 ? malloc(bytes) : NULL;
     for (int i = 0; at && i < fields; i++) {
         const size_t n = strlen(field[i]) + 1;
         to[i] = memcpy(at, field[i], n);

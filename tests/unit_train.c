@@ -212,9 +212,9 @@ static void test_finite_differences(enum objective objective) {
     if (!begin(&t, &s)) return;
     set_tokens(&t);
     CHECK(trainer_gradients(&t, &loss) == 0, "gradients");
-    double *all[8];
+    double *all[8] = {NULL};
     for (int i = 0; i < t.model.parameters; i++) all[i] = gradient_of(&t, i);
-    for (int i = 0; i < t.model.parameters; i++) {
+    for (int i = 0; i < t.model.parameters && all[i]; i++) {
         const int64_t n = t.model.parameter[i].rows * t.model.parameter[i].cols;
         double *value = malloc((size_t)n * sizeof *value);
         if (!value || trainer_read(&t, i, false, value)) abort();
@@ -244,7 +244,7 @@ static void test_finite_differences(enum objective objective) {
 static double reference(struct trainer *t, double **grad) {
     const struct model_config *c = &t->spec.model;
     const int64_t D = c->dim, V = c->vocab, B = c->rows, L = c->layers;
-    double **W = malloc((size_t)(L + 2) * sizeof *W);
+    double **W = calloc((size_t)(L + 2), sizeof *W);
     double *H = calloc((size_t)((L + 1) * D), sizeof *H), *dH = calloc((size_t)D, sizeof *dH);
     double *p = calloc((size_t)V, sizeof *p), *dZ = calloc((size_t)D, sizeof *dZ), loss = 0;
     if (!W || !H || !dH || !p || !dZ) abort();
@@ -253,6 +253,7 @@ static double reference(struct trainer *t, double **grad) {
         W[i] = malloc((size_t)n * sizeof **W);
         if (!W[i] || trainer_read(t, i, false, W[i])) abort();
     }
+    if (!W[0]) abort();
     for (int64_t b = 0; b < B; b++) {
         const int64_t x = token_of(b, V), y = token_of(B + b, V);
         for (int64_t d = 0; d < D; d++) H[d] = W[0][x * D + d];

@@ -59,6 +59,7 @@ int token_file_open(struct token_file *f, const char *path) {
     }
     if (fd >= 0) close(fd);
     if (p == MAP_FAILED) return -1;
+    f->mapped = p;
     f->token = p;
     f->count = facts.st_size / 2;
     madvise(p, (size_t)facts.st_size, MADV_SEQUENTIAL);
@@ -70,7 +71,7 @@ int token_file_open(struct token_file *f, const char *path) {
 }
 
 void token_file_close(struct token_file *f) {
-    if (f->token) munmap((void *)(uintptr_t)f->token, (size_t)f->count * 2);
+    if (f->mapped) munmap(f->mapped, (size_t)f->count * 2);
     *f = (struct token_file){.token = NULL};
 }
 

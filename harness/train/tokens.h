@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 struct token_file {
+    void *mapped;
     const uint16_t *token;
     int64_t count;
     int64_t largest; /* of all tokens */

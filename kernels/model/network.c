@@ -197,7 +197,8 @@ static struct shape flat(int64_t n) { return (struct shape){1, 1, n, 1}; }
 
 /* Buffers follow in operand order. */
 static struct call *emit(struct builder *b, enum op_id op, enum dtype t, struct shape s,
-                         enum layout layout, double alpha, double beta, void *const *buf) {
+                         enum layout layout, double alpha, double beta,
+                         void *const buf[MAX_OPERANDS]) {
     struct model *m = b->m;
     struct call c = {.phase = b->phase, .micro = b->micro, .layer = b->layer, .again = b->again};
     if (b->failed) return NULL;
@@ -208,7 +209,7 @@ static struct call *emit(struct builder *b, enum op_id op, enum dtype t, struct 
                         .threads = b->host->threads,
                         .gpu = b->host->gpu,
                         .stream = b->host->stream};
-    for (int i = 0; i < op_operand_count(&ops[op]); i++) c.a.buf[i] = buf[i];
+    for (int i = 0; i < MAX_OPERANDS; i++) c.a.buf[i] = buf[i];
     c.impl = b->host->pick(b->host->context, op, t, &c.a);
     if (!c.impl) {
         fail(b, "this device has no kernel for %s in %s", ops[op].name, dtypes[t].name);
@@ -223,7 +224,7 @@ static struct call *emit(struct builder *b, enum op_id op, enum dtype t, struct 
 }
 
 #define EMIT(b, op, t, s, layout, alpha, beta, ...) \
-    emit(b, op, t, s, layout, alpha, beta, (void *const[]){__VA_ARGS__})
+    emit(b, op, t, s, layout, alpha, beta, (void *const[MAX_OPERANDS]){__VA_ARGS__})
 
 static void use_scales(struct builder *b, int first, int second) {
     struct model *m = b->m;
@@ -240,15 +241,13 @@ static int scale_of(const struct builder *b, int which) {
 }
 
 /* How large the elements are is looked at once, where they are rounded first. */
-static void *round_to_fp8(struct builder *b, int which, const void *from, int64_t n, bool look) {
+static void *round_to_fp8(struct builder *b, int which, void *from, int64_t n, bool look) {
     void *const to[] = {b->x8, b->w8, b->g8};
     const int scale = scale_of(b, which);
-    if (b->m->config.precision != PRECISION_fp8) return (void *)(uintptr_t)from;
+    if (b->m->config.precision != PRECISION_fp8) return from;
     if (look)
-        EMIT(b, OP_amax, b->m->stored, flat(n), LAYOUT_FLAT, 1, 0, (void *)(uintptr_t)from,
-             b->m->scaled[scale].amax);
-    EMIT(b, OP_cast_from_bf16, b->m->product, flat(n), LAYOUT_FLAT, 1, 0, (void *)(uintptr_t)from,
-         to[which]);
+        EMIT(b, OP_amax, b->m->stored, flat(n), LAYOUT_FLAT, 1, 0, from, b->m->scaled[scale].amax);
+    EMIT(b, OP_cast_from_bf16, b->m->product, flat(n), LAYOUT_FLAT, 1, 0, from, to[which]);
     use_scales(b, scale, -1);
     return to[which];
 }
