@@ -196,6 +196,8 @@ echo '{"schema": 1, "machine": {"gpu_driver": null, "model": "M", "note": "7"}}'
 mkdir plain
 cp again.csv plain/bench.csv
 echo '{"schema": 1, "machine": {"gpu_driver": "560.2", "model": "N", "note": "8"}}' >plain/run.json
+run "$roofline" compare twofold,plain a.csv
+pass_if "a side of different runs: said" grep -q "differ in driver: 'twofold/bench.csv' has 550.1, 'plain/bench.csv' has 560.2" err
 run "$roofline" compare twofold plain
 pass_if "run.2.json: status $status" [ "$status" -eq 0 ]
 pass_if "run.2.json: unknown there, known here" grep -qE '^  driver +550\.1 -> 560\.2$' out
