@@ -137,6 +137,9 @@ if command -v python3 >/dev/null; then
     pass_if "json parses" python3 -c 'import json; d = json.load(open("out")); assert d["comparisons"][0]["slower"] == 1'
 fi
 refused 'cannot write' "$roofline" compare a.csv again.csv -o /nonexistent/summary
+cp summary.md kept.md
+refused "cannot read 'none.csv'" "$roofline" compare a.csv none.csv -o kept.md
+pass_if "what is refused leaves the file as it was" cmp -s summary.md kept.md
 
 # ---- files as they come ----
 same_as_before() { # COMMAND's verdicts on a changed file are those of the file
