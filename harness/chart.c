@@ -42,12 +42,10 @@ int chart_data_close(const struct chart_out *out, FILE *f, const char *name) {
     return -1;
 }
 
+/* gnuplot ends a record at any newline, and a field at a quote within it, whatever quotes are around. */
 void chart_csv_text(FILE *f, const char *text) {
     fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', f);
-        fputc(*text, f);
-    }
+    for (; *text; text++) fputc((unsigned char)*text < ' ' ? ' ' : *text == '"' ? '\'' : *text, f);
     fputs("\",", f);
 }
 
@@ -87,6 +85,9 @@ void chart_set_text(struct chart_vars *v, const char *name, const char *format, 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    /* gnuplot 5.4 takes a doubled quote for one neither at the start of a string nor behind another */
+    for (char *c = text; *c; c++)
+        if (*c == '\'') *c = '"';
     print_quoted(v->f, name, text);
     if (strcmp(name, "title_text") == 0) snprintf(v->title, sizeof v->title, "%.159s", text);
     if (strcmp(name, "subtitle_text") == 0)
@@ -105,7 +106,7 @@ void chart_set_data(struct chart_vars *v, const struct chart_out *out, const cha
                     const char *file) {
     char path[4096];
     data_path(out, file, path);
-    chart_set_text(v, name, "%s", path);
+    print_quoted(v->f, name, path);
 }
 
 /* ---- gnuplot ---- */

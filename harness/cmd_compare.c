@@ -287,16 +287,20 @@ int cmd_compare(int argc, char **argv) {
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
     if (isnan(o.doubt.same)) o.doubt.same = fmax(0.05, o.doubt.threshold);
-    FILE *f = o.out ? fopen(o.out, "w") : stdout;
-    if (!f) {
-        fprintf(stderr, "roofline: cannot write '%s': %s\n", o.out, strerror(errno));
-        return STATUS_ERROR;
-    }
-    int status = dispatch(f, &o, argc, argv);
-    const bool failed = o.out && (ferror(f) || fflush(f));
-    if (o.out && (fclose(f) != 0 || failed)) {
+    if (!o.out) return dispatch(stdout, &o, argc, argv);
+    /* What is refused leaves the file as it was. */
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    int status = memory ? dispatch(memory, &o, argc, argv) : STATUS_ERROR;
+    const bool whole = memory && fclose(memory) == 0;
+    FILE *f = whole && length ? fopen(o.out, "w") : NULL;
+    const bool written = f && fwrite(text, 1, length, f) == length;
+    const bool closed = f && fclose(f) == 0;
+    if (!whole || (length && !(written && closed))) {
         fprintf(stderr, "roofline: cannot write '%s': %s\n", o.out, strerror(errno));
         status = STATUS_ERROR;
     }
+    free(text);
     return status;
 }

@@ -137,6 +137,9 @@ if command -v python3 >/dev/null; then
     pass_if "json parses" python3 -c 'import json; d = json.load(open("out")); assert d["comparisons"][0]["slower"] == 1'
 fi
 refused 'cannot write' "$roofline" compare a.csv again.csv -o /nonexistent/summary
+cp summary.md kept.md
+refused "cannot read 'none.csv'" "$roofline" compare a.csv none.csv -o kept.md
+pass_if "what is refused leaves the file as it was" cmp -s summary.md kept.md
 
 # ---- files as they come ----
 same_as_before() { # COMMAND's verdicts on a changed file are those of the file
@@ -196,6 +199,8 @@ echo '{"schema": 1, "machine": {"gpu_driver": null, "model": "M", "note": "7"}}'
 mkdir plain
 cp again.csv plain/bench.csv
 echo '{"schema": 1, "machine": {"gpu_driver": "560.2", "model": "N", "note": "8"}}' >plain/run.json
+run "$roofline" compare twofold,plain a.csv
+pass_if "a side of different runs: said" grep -q "differ in driver: 'twofold/bench.csv' has 550.1, 'plain/bench.csv' has 560.2" err
 run "$roofline" compare twofold plain
 pass_if "run.2.json: status $status" [ "$status" -eq 0 ]
 pass_if "run.2.json: unknown there, known here" grep -qE '^  driver +550\.1 -> 560\.2$' out

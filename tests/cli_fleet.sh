@@ -35,6 +35,10 @@ pass_if "an odd one: named" grep -q 'gpu-3 stands out, 16.7 % slower than the mi
 pass_if "all rows in one file" [ "$(rows made/fleet.csv)" -eq 20 ]
 pass_if "which says where they came from" [ "$(grep -c '^gpu-3,' made/fleet.csv)" -eq 5 ]
 rm -r made/gpu-3
+sed 's/fp32,4,1,ok,.*/fp32,4,1,wrong,/' made/gpu-2/bench.csv >wrong.csv && mkdir -p bad_one/gpu-2 && cp -r made/gpu-1 made/gpu-4 bad_one && cp wrong.csv bad_one/gpu-2/bench.csv
+run "$roofline" compare --fleet bad_one
+pass_if "wrong results: status $status" [ "$status" -eq 1 ]
+pass_if "wrong results: whose" grep -q '^gpu-2: 1 of 5 rows wrong or failed' out
 run "$roofline" compare --fleet made
 pass_if "without it: status $status" [ "$status" -eq 0 ]
 pass_if "without it: none" grep -q 'None stands out' out

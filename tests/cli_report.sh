@@ -146,6 +146,13 @@ pass_if "hostile: text is text" has hostile.html '&lt;script&gt;alert(1)&lt;/scr
 for i in 3 4 5; do pass_if "hostile: text $i is text" has hostile.html "&lt;script&gt;alert($i)&lt;/script&gt;"; done
 pass_if "hostile: no markup came through" [ "$(grep -cE '<(script|img|b|i)>alert|<img|<b>&amp;|</style><script' hostile.html)" -eq 0 ]
 pass_if "hostile: commands are quoted" has hostile.html 'roofline peaks --out &#39;$(reboot)&#39;'
+# gnuplot has its own idea of quotes
+mkdir quotes && cp run/peaks.csv quotes
+awk -F, -v OFS=, -v one="\"''a\"\" b\nc\"" -v other="\"'d\"" 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } NR > 1 { $c["impl"] = NR % 2 ? one : other } { print }' \
+    run/bench.csv >quotes/bench.csv
+run "$roofline" report quotes -o quotes.html
+pass_if "quotes and newlines in names: status $status, $(head -n 1 err)" [ "$status" -eq 0 ]
+page quotes.html
 mkdir bytes && sed 's/^sample-cpu,/\x01\xff\xed\xa0\x80cpu,/' run/bench.csv >bytes/bench.csv
 run "$roofline" report bytes -o bytes.html
 pass_if "bytes: status $status" [ "$status" -eq 0 ]

@@ -186,6 +186,28 @@ static size_t timed_rows(const struct member *m) {
     return n;
 }
 
+/* Wrong results are a device's worst way to stand out. */
+static size_t failed_rows(const struct member *m) {
+    size_t n = 0;
+    const struct row *r = m->rows.row;
+    for (size_t i = 0; r && i < m->rows.count; i++)
+        n += strcmp(r[i].status, "wrong") == 0 || strcmp(r[i].status, "failed") == 0;
+    return n;
+}
+
+static size_t print_failures(FILE *f, const struct fleet *fleet, const char *when) {
+    size_t all = 0;
+    for (int i = 0; i < fleet->count; i++) {
+        const struct member *m = &fleet->member[i];
+        const size_t n = failed_rows(m);
+        all += n;
+        if (n)
+            fprintf(f, "%s%s%s%s: %zu of %zu rows wrong or failed%s.\n", m->name,
+                    m->gpu[0] ? " (" : "", m->gpu, m->gpu[0] ? ")" : "", n, m->rows.count, when);
+    }
+    return all;
+}
+
 /* The speed of a device with the others at work, of its own alone; NaN: not measured so. */
 static double together_speed(const struct member *alone, const struct fleet *together) {
     for (int i = 0; i < together->count; i++) {
@@ -244,7 +266,9 @@ static bool print_members(FILE *f, const struct fleet *fleet, const struct fleet
     if (!outliers && fleet->count > 2) fputs(" None stands out.", f);
     fputc('\n', f);
     free(s);
-    return outliers > 0;
+    const size_t failures =
+        print_failures(f, fleet, "") + print_failures(f, together, " with all at work");
+    return outliers > 0 || failures > 0;
 }
 
 struct spread {

@@ -34,6 +34,6 @@ struct standing {
 void fleet_stand(const struct fleet *f, double threshold, struct standing *out);
 
 /* A table of the members of DIR, or of DIR/alone and DIR/together where these are, on f, and their rows in
- * DIR/fleet.csv (fleet_peaks.csv), each with the folder and host it came from. STATUS_NO when one stands out, STATUS_ERROR when there are not two. */
+ * DIR/fleet.csv (fleet_peaks.csv), each with the folder and host it came from. STATUS_NO when one stands out or has wrong or failed rows, STATUS_ERROR when there are not two. */
 int fleet_compare(FILE *f, const char *dir, const char *file, double threshold);
 #endif

@@ -231,6 +231,23 @@ bool subject_has(const char *name, const char *file) {
     return has;
 }
 
+/* Runs of one side stand for one thing: what they differ in would pass for noise. */
+static void warn_of_mixture(const struct subject *s) {
+    static const char *const facts[][2] = {{"program.commit", "commit"},
+                                           {"program.compiler", "compiler"},
+                                           {"program.flags", "flags"},
+                                           {"machine.gpu_driver", "driver"}};
+    for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
+        for (int i = 1; i < s->runs; i++) {
+            const char *a = environment_fact(&s->run[0].environment, facts[k][0]),
+                       *b = environment_fact(&s->run[i].environment, facts[k][0]);
+            if (!*a || !*b || strcmp(a, b) == 0) continue;
+            fprintf(stderr, "roofline: runs of one side differ in %s: '%s' has %s, '%s' has %s\n",
+                    facts[k][1], s->run[0].path, a, s->run[i].path, b);
+            break;
+        }
+}
+
 int subject_read(const char *name, const char *file, struct subject *out) {
     char **part;
     int status = 0;
@@ -246,6 +263,7 @@ int subject_read(const char *name, const char *file, struct subject *out) {
         status = read_run(part[i], file, &out->run[i]);
     }
     parts_release(part, count);
+    if (status == 0) warn_of_mixture(out);
     return status;
 }
 
