@@ -57,7 +57,7 @@ pass_if "peaks --out: status $status" [ "$status" -eq 0 ]
 pass_if "peaks: a row of DRAM" grep -q ',DRAM,' run/peaks.csv
 run "$roofline" summary run
 pass_if "summary: its times mean nothing" grep -q 'times of an emulated device mean nothing' out
-refused "there is no chart of them" "$roofline" plot run
+refused "they are not shown" "$roofline" plot run
 refused "times of an emulated device mean nothing" "$roofline" claims "${on[@]}" --only view
 run "$roofline" account einsum 'b m k, b n k -> b m n' b=2 m=16 n=32 k=16 --run "${on[@]}"
 pass_if "account einsum --run: status $status" [ "$status" -eq 0 ]

@@ -101,7 +101,7 @@ static void grid_of(const struct fleet *f, struct grid *g) {
     *g = (struct grid){.like = no_less(calloc(most, sizeof *g->like))};
     size_t *key = no_less(calloc(most, sizeof *key)); /* of each timed row, in order */
     for (size_t i = 0; i < members; i++)
-        for (size_t j = 0; j < f->member[i].rows.count; j++) {
+        for (size_t j = 0; f->member[i].rows.row && j < f->member[i].rows.count; j++) {
             const struct row *r = &f->member[i].rows.row[j];
             if (!is_timed(r)) continue;
             key_text(r, columns, text, sizeof text);
@@ -112,7 +112,7 @@ static void grid_of(const struct fleet *f, struct grid *g) {
     double *count = no_less(calloc(g->key.count * members + 1, sizeof *count));
     at = 0;
     for (size_t i = 0; i < members; i++)
-        for (size_t j = 0; j < f->member[i].rows.count; j++) {
+        for (size_t j = 0; f->member[i].rows.row && j < f->member[i].rows.count; j++) {
             const struct row *r = &f->member[i].rows.row[j];
             if (!is_timed(r)) continue;
             const size_t cell = key[at++] * members + i;
