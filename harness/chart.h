@@ -33,6 +33,10 @@ struct chart_run {
     int dash;        /* runs before it of this colour */
 };
 
+/* FLOPs a byte. Below, an op does next to no arithmetic (mean_loss_backward: one division for all its bytes), and would
+ * stretch both axes of a roofline over many decades. */
+#define CHART_LEAST_INTENSITY 0.01
+
 enum { CHART_MAX_RUNS = 16 }; /* more in one chart can't be told apart */
 
 struct chart_runs {

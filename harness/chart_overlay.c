@@ -133,11 +133,11 @@ static int write_key(struct chart_out *out, const char *marks, const char *key,
         for (bool first = true; *words; first = false) {
             const size_t length = chart_line_length(words, CHART_KEY_CHARACTERS);
             snprintf(text, sizeof text, "%zu", i + 1);
-            chart_csv_text(f, first ? text : "");
+            chart_csv_text(f, first ? text : " ");
             snprintf(text, sizeof text, "%.*s", (int)length, words);
             chart_csv_text(f, text);
             snprintf(text, sizeof text, "%.3g", group[i].ai);
-            chart_csv_text(f, first ? text : ""), chart_csv_end(f, (*lines)++);
+            chart_csv_text(f, first ? text : " "), chart_csv_end(f, (*lines)++);
             words += length;
             words += strspn(words, " ");
         }

@@ -29,6 +29,7 @@ const char *chart_hover_text(const struct chart_point *p, char *text, size_t siz
 static bool is_candidate(const struct chart_run *run, const struct row *r, const char *dtype,
                          const char *op) {
     return chart_shows(run, r, dtype) && strcmp(r->op, op) == 0 &&
+           !(r->flops > 0 && r->ai < CHART_LEAST_INTENSITY) &&
            (!*r->fill || strcmp(r->fill, "normal") == 0);
 }
 

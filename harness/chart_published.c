@@ -25,9 +25,10 @@ static size_t group_ops(enum dtype t, struct chart_group *group) {
             const struct args a = {.s = *s, .alpha = 1};
             const double flops = op->flops(*s);
             char text[64];
-            if ((!grows && s[1].m) || flops <= 0) continue;
+            const double ai = flops / op_bytes(op, t, &a);
+            if ((!grows && s[1].m) || ai < CHART_LEAST_INTENSITY) continue;
             snprintf(text, sizeof text, grows ? "%s n = %lld" : "%s", op->name, (long long)s->n);
-            chart_group_add(group, &count, flops / op_bytes(op, t, &a), text);
+            chart_group_add(group, &count, ai, text);
         }
     }
     chart_groups_sort(group, count);
@@ -90,12 +91,12 @@ static int write_ops(struct chart_out *out, const char *points, const char *key,
         snprintf(ai, sizeof ai, "%.3g", group[i].ai);
         snprintf(mfu, sizeof mfu, bound < 0.1 ? "%.2g %%" : "%.0f %%", 100 * bound);
         const char *words = group[i].ops;
-        for (bool first = true; *words; first = false) {
+        for (bool first = true; *words; first = false) { /* " ": gnuplot 5.4 takes "" for a quote */
             const size_t length = chart_line_length(words, CHART_KEY_CHARACTERS);
             snprintf(part, sizeof part, "%.*s", (int)length, words);
-            chart_csv_text(f, first ? number : ""), chart_csv_text(f, part),
-                chart_csv_text(f, first ? ai : "");
-            chart_csv_text(f, first ? mfu : ""), chart_csv_end(f, (*lines)++);
+            chart_csv_text(f, first ? number : " "), chart_csv_text(f, part),
+                chart_csv_text(f, first ? ai : " ");
+            chart_csv_text(f, first ? mfu : " "), chart_csv_end(f, (*lines)++);
             words += length;
             words += strspn(words, " ");
         }

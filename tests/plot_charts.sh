@@ -62,6 +62,8 @@ for data in roofline_fp32_points roofline_fp32_roofs roofline_all_points bandwid
     [ -s "$work/none/data/$data.csv" ] || fail "no data file $data.csv"
 done
 [ -z "$(find "$work/none" -name '*.png' -o -name '*.svg' -o -name '*.partial')" ] || fail "a chart without gnuplot"
+awk -F, 'NR > 1 && $2 < 0.01 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "an operation without arithmetic stretches the axes"
+grep -q '""' "$work"/none/data/published_bf16_key.csv && fail "an empty cell, which gnuplot draws as a comma"
 
 # Figures by hand: copy far, the fastest DRAM row of two threads, times relu's 1/8; and points that must or must not be.
 points=$work/none/data/roofline_fp32_points.csv
@@ -71,6 +73,16 @@ awk -F, 'NR > 1 && $1 == "\"max\"" && $15 != 1 { exit 1 }' "$points" || fail "th
 contains "$work/none/data/published_bf16_operations.csv" relu gelu matvec 'matmul n = 1024'
 awk -F, '/[ "]relu[;"]/ && $2 != 0.25 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "relu in bf16 is not at 0.25"
 awk -F, '/gelu/ && $2 != 5 { exit 1 }' "$work/none/data/published_bf16_operations.csv" || fail "gelu in bf16 is not at 5"
+
+# ---- next to no arithmetic: no point of a roofline ----
+mkdir "$work/faint"
+cp "$sample/peaks.csv" "$work/faint"
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } { print }
+    $c["op"] == "sum" && $c["dtype"] == "fp32" && $c["status"] == "ok" { $c["op"] = "mean_loss_backward"; $c["flops"] = 1; $c["ai"] = 1e-8; print }' \
+    "$sample/bench.csv" > "$work/faint/bench.csv"
+expect 0 1 env PATH="$work/empty" "$roofline" plot "$work/faint"
+contains "$work/faint/bench.csv" mean_loss_backward
+lacks "$work/faint/charts/data/roofline_fp32_points.csv" mean_loss_backward
 
 # ---- columns in any order: the same data ----
 mkdir "$work/reversed"
