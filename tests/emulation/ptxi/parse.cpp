@@ -7,12 +7,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 
 namespace ptxi {
 using std::string;
 using std::vector;
+
+/* A copy that stays until the end. */
+static const char *kept(const string &text) {
+    static std::set<string> all;
+    return all.insert(text).first->c_str();
+}
 
 /* ---- names ---- */
 
@@ -165,7 +172,7 @@ static void declare(const string &text, std::map<string, symbol> &into, kernel *
         end = y.at + y.size;
     };
     if (y.space == symbol::shared) {
-        y.key = simt::shared_key(strdup(id.c_str()), y.size, y.align);
+        y.key = simt::shared_key(kept(id), y.size, y.align);
     } else if (y.space == symbol::local) {
         place(k->local_bytes);
     } else if (y.space == symbol::param) {
