@@ -104,6 +104,10 @@ int chart_all(struct chart_out *out, const struct chart_run *run);
 /* Of one run: rows that differ in nothing but their cache or their fill. */
 int chart_effects(struct chart_out *out, const struct chart_run *run);
 
+/* Whether the folder holds a fleet's rows, and the chart of their spread. */
+bool chart_is_fleet(const char *dir);
+int chart_fleet(struct chart_out *out, const char *dir);
+
 /* Of two runs or more: rooflines in one, rates over size, compute ceilings, and the second beside the first. */
 int chart_comparison(struct chart_out *out, const struct chart_runs *runs);
 

@@ -132,6 +132,14 @@ int cmd_plot(int argc, char **argv) {
     if (folders > 1 && !target) return usage_error("several folders need -o OUT", NULL);
     if (folders > CHART_MAX_RUNS) return usage_error("that many folders make no chart", NULL);
     if (target && !*target) return usage_error("an empty OUT", NULL);
+    if (folders == 1 &&
+        chart_is_fleet(argv[optind])) { /* its devices' runs lie in folders of their own */
+        snprintf(path, sizeof path, "%s%s", target ? target : argv[optind],
+                 target ? "" : "/charts");
+        if (make_folders(&out, path) || chart_fleet(&out, argv[optind])) goto done;
+        status = out.failed ? EXIT_USAGE : EXIT_OK;
+        goto done;
+    }
     for (int i = 0; i < folders; i++)
         if (chart_runs_load(&runs, argv[optind + i])) goto done;
     if (runs.count > CHART_MAX_RUNS) {

@@ -36,6 +36,9 @@ pass_if "all rows in one file" [ "$(rows made/fleet.csv)" -eq 20 ]
 pass_if "which says where they came from" [ "$(grep -c '^gpu-3,' made/fleet.csv)" -eq 5 ]
 rm -r made/gpu-3
 sed 's/fp32,4,1,ok,.*/fp32,4,1,wrong,/' made/gpu-2/bench.csv >wrong.csv && mkdir -p bad_one/gpu-2 && cp -r made/gpu-1 made/gpu-4 bad_one && cp wrong.csv bad_one/gpu-2/bench.csv
+run "$roofline" plot made --format svg
+pass_if "plot of a fleet: status $status" [ "$status" -eq 0 ]
+pass_if "plot of a fleet: a bar a device" [ "$(tail -n +2 made/charts/data/fleet.csv | wc -l)" -eq "$(tail -n +2 made/fleet.csv | cut -d, -f1 | sort -u | wc -l)" ]
 run "$roofline" compare --fleet bad_one
 pass_if "wrong results: status $status" [ "$status" -eq 1 ]
 pass_if "wrong results: whose" grep -q '^gpu-2: 1 of 5 rows wrong or failed' out
