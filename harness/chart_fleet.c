@@ -110,7 +110,7 @@ static int draw(struct chart_out *out, const struct csv *c, struct member *m) {
         bars = chart_add_bar(bar, bars, one);
     }
     status = chart_draw_bars(out, "fleet", "The spread of a fleet",
-                             "each device's median row; whiskers hold the middle half of its rows",
+                             "the median row of each device; whiskers hold the middle half of its rows",
                              "speed beside the median device", bar, bars);
 done:
     if (status && (!x || !work)) fprintf(stderr, "roofline: no memory for the fleet's chart\n");
