@@ -75,5 +75,5 @@ static inline double json_real_value(const json_t *j) { return (void)j, 0; }
 static inline double json_number_value(const json_t *j) { return (void)j, 0; }
 
 #define json_object_foreach(object, key, value) \
-    for ((void)(object), (key) = NULL, (value) = NULL; (key) && (value);)
+    for ((void)(object), (key) = NULL, (value) = NULL; (key) && (value); (key) = NULL)
 #endif
