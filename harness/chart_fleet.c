@@ -109,9 +109,10 @@ static int draw(struct chart_out *out, const struct csv *c, struct member *m) {
         snprintf(one.value, sizeof one.value, "%.3f  %zu rows", s.median, m[i].count);
         bars = chart_add_bar(bar, bars, one);
     }
-    status = chart_draw_bars(out, "fleet", "The spread of a fleet",
-                             "the median row of each device; whiskers hold the middle half of its rows",
-                             "speed beside the median device", bar, bars);
+    status =
+        chart_draw_bars(out, "fleet", "The spread of a fleet",
+                        "the median row of each device; whiskers hold the middle half of its rows",
+                        "speed beside the median device", bar, bars);
 done:
     if (status && (!x || !work)) fprintf(stderr, "roofline: no memory for the fleet's chart\n");
     free(x);
