@@ -156,7 +156,10 @@ int self_test(FILE *f, const struct doubt *doubt, int repeat, const char *name) 
     struct plan plan = {0};
     struct subject all = {0};
     int status = STATUS_ERROR;
-    char folder[] = "/tmp/roofline-self-test-XXXXXX", *no_arguments[] = {"compare", "--self-test"};
+    char folder[4096], *no_arguments[] = {"compare", "--self-test"};
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.4000s/roofline-self-test-XXXXXX",
+             temporary && *temporary ? temporary : "/tmp");
     struct tally t = {.smallest = calloc((size_t)repeat + 1, sizeof(double))};
     if (!t.smallest) abort();
     if (device_pick(name, &device)) goto no_device;
