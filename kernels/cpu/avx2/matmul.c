@@ -3,7 +3,8 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL _Pragma("GCC unroll 6")
+#define UNROLL       _Pragma("GCC unroll 6")
+#define UNROLL_STEPS _Pragma("GCC unroll 8")
 enum { TILE_ROWS = 6, HEIGHT_1 = 1, HEIGHT_2 = 2, HEIGHT_3 = 4 };
 #include "../packed/kernels.inc"
 

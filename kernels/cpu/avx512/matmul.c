@@ -3,7 +3,8 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL _Pragma("GCC unroll 12")
+#define UNROLL       _Pragma("GCC unroll 12")
+#define UNROLL_STEPS _Pragma("GCC unroll 8")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 #include "../packed/kernels.inc"
 

@@ -5,7 +5,8 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL _Pragma("GCC unroll 12")
+#define UNROLL       _Pragma("GCC unroll 12")
+#define UNROLL_STEPS _Pragma("GCC unroll 8")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 
 static inline __m512bh pairs_load(const uint32_t *p) { return (__m512bh)_mm512_loadu_si512(p); }
@@ -92,6 +93,7 @@ static void pack(const struct panel_source *x, int64_t lane0, int count, int wid
 static const struct packed packed_bf16 = {
     .tile_rows = TILE_ROWS,
     .tile_cols = 2 * F32_LANES,
+    .lanes = F32_LANES,
     .k_per_step = 2,
     .lane_bytes = sizeof(uint32_t),
     .c_bytes = sizeof(uint16_t),

@@ -1,31 +1,27 @@
 /* packed.c - C[m,n] = alpha A[m,k] B[k,n] + beta C: five loops around a register tile.
  *
- * A block of B [kc,nc] is packed once and shared by all threads (last-level cache), a block of A
- * [mc,kc] is a thread's own (level 2); of the packed panels one of B [kc,tile_cols] is walked by
- * many of A [kc,tile_rows]. Layouts and narrow dtypes exist in packing alone. Where C is
- * narrower than the accumulator, sums over several blocks of k are kept in fp32, so that C is
- * rounded once.
- * Source: Van Zee, van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS
+ * Blocks of kc along k; of A [mc,kc] in half of level 2, a thread's own; of B [kc,nc]. One panel
+ * of B [kc,tile_cols] is walked by all panels of A [tile_rows,kc] of the block. Layouts and
+ * narrow dtypes exist in packing alone. Where C is narrower than the accumulator, sums over
+ * several blocks of k are kept in fp32, so that C is rounded once.
+ *
+ * What keeps the tile waiting is what lies around it, so each operand is packed only where that
+ * pays (`plan`): B once for all threads, or a panel at a time by the one thread that uses it, or
+ * not at all; A block by block, or not at all where a row of it is used by few panels. While a
+ * tile computes it fetches C, and a share of the next panel of B.
+ * Source of the loops: Van Zee, van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS
  * Functionality", TOMS 41(3), 2015. */
 #include "packed.h"
 
 #include "../parallel.h"
 #include "caches.h"
 
+#include <math.h>
+
 enum {
     LINE = 64,
-    K_GRANULE = 16, /* blocks of k start at scale blocks of nvfp4 and at pairs of bf16 */
-};
-
-struct blocks {
-    int64_t mc, nc, kc;
-};
-
-/* Where a team of threads works; offsets in bytes. */
-struct workspace {
-    size_t sums, own; /* after the shared block of B: fp32 sums [m,nc], then each thread's own */
-    size_t own_tile;  /* within a thread's own: after its block of A */
-    size_t own_bytes, bytes;
+    FETCHED = 4 * LINE, /* what a tile fetches at a time */
+    K_GRANULE = 16,     /* blocks of k start at scale blocks of nvfp4 and at fetches of bf16 */
 };
 
 static int64_t round_up(int64_t x, int64_t granule) {
@@ -63,63 +59,126 @@ static int grid_rows(const struct packed *g, int64_t m, int64_t n, int threads) 
     return best;
 }
 
-/* A panel of B takes a level-1 cache: it is read from level 2 then, at a fraction of what that
- * can deliver, and C is updated more rarely. Half of level 2 for A, a quarter of the last level
- * for B leave room for what streams by. */
-static struct blocks blocks_of(const struct packed *g, struct shape s, int threads) {
-    const struct caches c = caches();
-    const int64_t step_bytes = (int64_t)g->lane_bytes * g->tile_cols;
-    const int64_t kc = even_block(s.k, (int64_t)c.level1 / step_bytes * g->k_per_step, K_GRANULE);
-    const int64_t k_bytes = steps_of(g, kc) * (int64_t)g->lane_bytes;
-    const int64_t rows =
-        (s.m + grid_rows(g, s.m, s.n, threads) - 1) / grid_rows(g, s.m, s.n, threads);
-    return (struct blocks){
-        .kc = kc,
-        .mc = even_block(rows, (int64_t)c.level2 / 2 / k_bytes, g->tile_rows),
-        .nc = even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols),
-    };
+/* ---- the plan: who works on what, from where ---- */
+
+enum place {
+    IN_PLACE, /* tiles read the matrix; ragged panels are packed by the thread that uses them */
+    OWN,      /* packed by the thread that uses it: A by blocks, B by panels */
+    SHARED,   /* B packed once for the team */
+};
+
+struct plan {
+    int threads, grid_m, grid_n;
+    int64_t mc, nc, kc;
+    enum place a, b;
+    bool row_by_row; /* a panel of A meets all of B before the next one */
+    /* Workspace, in bytes: the shared block of B, fp32 sums [m,nc], then each thread's own: a
+     * block of A, a panel of B, a tile. */
+    size_t sums, own, own_b, own_tile, own_bytes, bytes;
+};
+
+static size_t in_lines(int64_t bytes) { return (size_t)round_up(bytes, LINE); }
+
+/* Waking a thread costs about a microsecond: not for less work than some of them. */
+static int team_for(struct shape s, int threads) {
+    const double worth_a_thread = 1e6, flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
+    const double most = flops / worth_a_thread;
+    return most < 2 ? 1 : most < threads ? (int)most : threads;
 }
 
-static struct workspace workspace_of(const struct packed *g, struct shape s, struct blocks b,
-                                     int threads) {
-    const int64_t lane = steps_of(g, b.kc) * (int64_t)g->lane_bytes;
-    const bool several_blocks = g->finish && s.k > b.kc;
-    struct workspace w;
-    w.sums = (size_t)round_up(b.nc * lane, LINE);
-    w.own =
-        w.sums + (several_blocks ? (size_t)round_up(s.m * b.nc * (int64_t)sizeof(float), LINE) : 0);
-    w.own_tile = (size_t)round_up(b.mc * lane, LINE);
-    w.own_bytes =
-        w.own_tile + (size_t)round_up((int64_t)sizeof(float) * g->tile_rows * g->tile_cols, LINE);
-    w.bytes = w.own + w.own_bytes * (size_t)threads;
-    return w;
+/* Of blocks with mc kc lanes of A in half of level 2, those with kc = 2 mc move the least: C
+ * passes by k / kc times, read and written, and B m / mc times. */
+static struct plan plan_of(const struct packed *g, struct shape s, enum layout layout,
+                           int threads) {
+    const struct caches c = caches();
+    const int64_t lane = (int64_t)g->lane_bytes, level2 = (int64_t)c.level2;
+    struct plan p = {.threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads)};
+    p.grid_n = threads / p.grid_m;
+    p.kc = even_block(s.k, (int64_t)sqrt((double)(level2 / lane)) * g->k_per_step, K_GRANULE);
+    const int64_t k_bytes = steps_of(g, p.kc) * lane, rows = (s.m + p.grid_m - 1) / p.grid_m;
+    p.mc = even_block(rows, level2 / 2 / k_bytes, g->tile_rows);
+
+    const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
+    const bool b_small = s.k * s.n * lane <= level2 / 8;
+    p.b = g->in_place && b_lanes_adjacent && b_small ? IN_PLACE
+          : p.grid_m == 1 && rows <= p.mc            ? OWN
+                                                     : SHARED;
+    const int64_t panels = (s.n + g->tile_cols - 1) / g->tile_cols;
+    const bool few_panels = panels <= 4;
+    /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
+    const bool rows_near = s.m * s.k * lane <= level2 / 2 && s.k * lane < 4096;
+    const bool a_in_place =
+        a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : rows_near || few_panels;
+    p.a = g->in_place && a_in_place ? IN_PLACE : OWN;
+    p.row_by_row = few_panels && p.a == IN_PLACE && p.b != OWN;
+    p.nc = p.b == SHARED ? even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols)
+                         : round_up(s.n, g->tile_cols);
+
+    const bool several_blocks = g->finish && s.k > p.kc;
+    p.sums = p.b == SHARED ? in_lines(p.nc * k_bytes) : 0;
+    p.own = p.sums + (several_blocks ? in_lines(s.m * p.nc * (int64_t)sizeof(float)) : 0);
+    p.own_b = in_lines((p.a == OWN ? p.mc : g->tile_rows) * k_bytes);
+    p.own_tile = p.own_b + in_lines(p.b == SHARED ? 0 : g->tile_cols * k_bytes);
+    p.own_bytes = p.own_tile + in_lines((int64_t)sizeof(float) * g->tile_rows * g->tile_cols);
+    p.bytes = p.own + p.own_bytes * (size_t)threads;
+    return p;
+}
+
+/* The plan of the thread's last product: a small one takes no longer than its plan. */
+static const struct plan *plan_for(const struct packed *g, struct shape s, enum layout layout,
+                                   int threads) {
+    static _Thread_local struct {
+        const struct packed *g;
+        struct shape s;
+        enum layout layout;
+        struct plan plan;
+    } last;
+    const bool same = last.g == g && last.layout == layout && last.plan.threads == threads &&
+                      last.s.m == s.m && last.s.n == s.n && last.s.k == s.k;
+    if (!same) {
+        last.plan = plan_of(g, s, layout, threads);
+        last.g = g;
+        last.s = s;
+        last.layout = layout;
+    }
+    return &last.plan;
 }
 
 /* One product of a batch. */
 struct product {
     const struct packed *g;
     const struct args *a;
+    const struct plan *plan;
     struct panel_source A, B;
-    char *C;
-    struct blocks blocks;
-    struct workspace w;
-    char *scratch;
+    char *C, *scratch;
 };
 
 static struct product product_of(const struct packed *g, const struct args *a, int64_t batch,
-                                 struct blocks blocks, struct workspace w, char *scratch) {
+                                 const struct plan *plan, char *scratch) {
     const int64_t m = a->s.m, n = a->s.n, k = a->s.k;
     const bool a_transposed = a->layout == LAYOUT_TN, b_transposed = a->layout == LAYOUT_NT;
     return (struct product){
         .g = g,
         .a = a,
+        .plan = plan,
         .A = {a->buf[0], a->s.b * m * k, batch * m * k, a_transposed ? 1 : k, a_transposed ? m : 1},
         .B = {a->buf[1], a->s.b * k * n, batch * k * n, b_transposed ? k : 1, b_transposed ? 1 : n},
         .C = (char *)a->buf[2] + (size_t)(batch * m * n) * g->c_bytes,
-        .blocks = blocks,
-        .w = w,
         .scratch = scratch,
     };
+}
+
+/* ---- panels ---- */
+
+static const char *address(const struct packed *g, const struct panel_source *x, int64_t lane,
+                           int64_t p) {
+    const int64_t index = x->first + lane * x->lane_step + p * x->p_step;
+    return (const char *)x->tensor + index * (int64_t)g->lane_bytes;
+}
+
+static struct panel panel_in_place(const struct packed *g, const struct panel_source *x,
+                                   int64_t lane, int64_t p) {
+    return (struct panel){address(g, x, lane, p), x->p_step, x->lane_step};
 }
 
 static void pack_panels(const struct packed *g, const struct panel_source *x, struct range lanes,
@@ -129,66 +188,187 @@ static void pack_panels(const struct packed *g, const struct panel_source *x, st
         g->pack(x, lane, (int)smaller(width, end - lane), width, p0, kc, dst);
 }
 
-/* Block (i0, j0) of C gains its terms p0 <= p < p0 + kc. A and B: packed; j_block: first column
- * of B's block. */
-static void multiply_block(const struct product *p, struct range rows, struct range cols,
-                           int64_t j_block, int64_t p0, int64_t kc, const char *A, const char *B,
-                           char *own_tile) {
+/* A block of C by one thread: the rows and columns it has at hand and p0 <= p < p0 + kc. */
+struct block {
+    struct range rows, cols;
+    int64_t p0, kc;
+    int64_t j_shared;        /* first column of the shared block of B */
+    bool pack_shared;        /* it is packed on the way, by the only thread */
+    char *B;                 /* shared block */
+    char *own_a, *own_b;     /* packed block or ragged panel of A; packed panel of B */
+    int64_t held_j, held_p0; /* which one that is */
+    float *own_tile;
+};
+
+static bool a_in_place(const struct product *p, const struct block *b, int64_t i) {
+    const int64_t height = smaller(p->g->tile_rows, b->rows.end - i);
+    return p->plan->a == IN_PLACE && (p->g->heights >> height & 1);
+}
+
+/* Packs the panel where it has to be and where the block meets it for the first time. */
+static struct panel panel_of_a(const struct product *p, const struct block *b, int64_t i,
+                               bool first) {
     const struct packed *g = p->g;
-    const int64_t n = p->a->s.n, steps = steps_of(g, kc);
-    const size_t a_panel = (size_t)(steps * g->tile_rows) * g->lane_bytes;
-    const size_t b_lane = (size_t)steps * g->lane_bytes;
-    const bool first = p0 == 0, last = p0 + kc >= p->a->s.k;
-    for (int64_t j = cols.begin; j < cols.end; j += g->tile_cols) {
-        const int width = (int)smaller(g->tile_cols, cols.end - j);
-        const char *a_at = A, *b_at = B + (size_t)(j - j_block) * b_lane;
-        for (int64_t i = rows.begin; i < rows.end; i += g->tile_rows, a_at += a_panel) {
-            const int height = (int)smaller(g->tile_rows, rows.end - i);
-            char *C = p->C + (size_t)(i * n + j) * g->c_bytes;
-            if (!g->finish) {
-                g->tile(steps, a_at, b_at, C, n, height, width, p->a->alpha,
-                        first ? p->a->beta : 1);
-                continue;
-            }
-            float *sums = (float *)(void *)own_tile;
-            int64_t ld = g->tile_cols;
-            if (!first || !last) {
-                ld = p->blocks.nc;
-                sums = (float *)(void *)(p->scratch + p->w.sums) + i * ld + (j - j_block);
-            }
-            g->tile(steps, a_at, b_at, sums, ld, height, width, 1, first ? 0 : 1);
-            if (last) g->finish(sums, ld, C, n, height, width, p->a->alpha, p->a->beta);
-        }
+    if (a_in_place(p, b, i)) return panel_in_place(g, &p->A, i, b->p0);
+    const int64_t before = p->plan->a == IN_PLACE ? 0 : i - b->rows.begin;
+    char *at = b->own_a + before * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
+    if (first) {
+        const int height = (int)smaller(g->tile_rows, b->rows.end - i);
+        g->pack(&p->A, i, height, g->tile_rows, b->p0, b->kc, at);
+    }
+    return (struct panel){at, g->tile_rows, 1};
+}
+
+static struct panel panel_of_b(const struct product *p, struct block *b, int64_t j) {
+    const struct packed *g = p->g;
+    const int width = (int)smaller(g->tile_cols, b->cols.end - j);
+    if (p->plan->b == IN_PLACE && width % g->lanes == 0) return panel_in_place(g, &p->B, j, b->p0);
+    char *at = b->own_b;
+    bool pack = b->held_j != j || b->held_p0 != b->p0;
+    if (p->plan->b == SHARED) {
+        at = b->B + (j - b->j_shared) * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
+        pack = b->pack_shared;
+    }
+    if (pack) g->pack(&p->B, j, width, g->tile_cols, b->p0, b->kc, at);
+    b->held_j = j;
+    b->held_p0 = b->p0;
+    return (struct panel){at, g->tile_cols, 1};
+}
+
+/* The share that one of `tiles` tiles takes in fetching a panel of B to come: the next one where
+ * it is packed; one of the next group where it lies in the matrix, of which longer runs are
+ * fetched faster. */
+static struct ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
+                             int64_t tile, int64_t tiles) {
+    enum { GROUP = 4 };
+    const struct packed *g = p->g;
+    const int64_t width = g->tile_cols, bytes = (int64_t)g->lane_bytes, done = j - b->cols.begin;
+    if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct ahead){0};
+    if (p->plan->b == SHARED && !b->pack_shared) {
+        const int64_t lane = steps_of(g, b->kc) * bytes, fetches = lane * width / FETCHED,
+                      from = fetches * tile / tiles;
+        return (struct ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED, FETCHED,
+                              fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
+    }
+    const int64_t in_group = done / width % GROUP, first = j + (GROUP - in_group) * width;
+    const int64_t panels = smaller(GROUP, (b->cols.end - first) / width);
+    if (!g->in_place || panels <= 0) return (struct ahead){0};
+    /* The group as runs of lines: its rows, or where B is stored along k its columns. */
+    const bool by_rows = p->B.lane_step == 1;
+    const int64_t runs = by_rows ? b->kc : panels * width,
+                  run = (by_rows ? panels * width : b->kc) * bytes / FETCHED,
+                  step = (by_rows ? p->B.p_step : p->B.lane_step) * bytes;
+    const int64_t part = in_group * tiles + tile, parts = GROUP * tiles, from = runs * part / parts,
+                  to = runs * (part + 1) / parts;
+    if (run == 0) return (struct ahead){0};
+    return (struct ahead){by_rows ? address(g, &p->B, first, b->p0 + from)
+                                  : address(g, &p->B, first + from, b->p0),
+                          FETCHED, (to - from) * run, run, step - run * FETCHED};
+}
+
+/* ---- the loops ---- */
+
+/* Rows i.. and columns j.. of C, one tile, gain the block's terms. */
+static void one_tile(const struct product *p, struct block *b, int64_t i, int64_t j, struct panel B,
+                     struct ahead ahead) {
+    const struct packed *g = p->g;
+    const int64_t n = p->a->s.n, next = i + g->tile_rows;
+    const bool first = b->p0 == 0, last = b->p0 + b->kc >= p->a->s.k,
+               first_use = j == b->cols.begin;
+    char *C = p->C + (size_t)(i * n + j) * g->c_bytes;
+    struct tile_job t = {
+        .steps = steps_of(g, b->kc),
+        .A = panel_of_a(p, b, i, first_use),
+        .B = B,
+        .C = C,
+        .ldc = n,
+        .rows = (int)smaller(g->tile_rows, b->rows.end - i),
+        .cols = (int)smaller(g->tile_cols, b->cols.end - j),
+        .alpha = p->a->alpha,
+        .beta = first ? p->a->beta : 1,
+        .ahead = ahead,
+    };
+    if (first_use && g->in_place && p->A.p_step == 1 && next + g->tile_rows <= b->rows.end)
+        t.rows_ahead = (struct rows_ahead){address(g, &p->A, next, b->p0),
+                                           p->A.lane_step * (int64_t)g->lane_bytes};
+    if (!g->finish) {
+        g->tile(&t);
+        return;
+    }
+    float *sums = b->own_tile;
+    t.ldc = g->tile_cols;
+    if (!first || !last) {
+        t.ldc = p->plan->nc;
+        sums = (float *)(void *)(p->scratch + p->plan->sums) + i * t.ldc + (j - b->j_shared);
+    }
+    t.C = sums;
+    t.alpha = 1;
+    t.beta = first ? 0 : 1;
+    g->tile(&t);
+    if (last) g->finish(sums, t.ldc, C, n, t.rows, t.cols, p->a->alpha, p->a->beta);
+}
+
+/* A panel of B stays in level 1 or 2, panels of A pass by. */
+static void panel_by_panel(const struct product *p, struct block *b) {
+    const int height = p->g->tile_rows;
+    const int64_t tiles = (b->rows.end - b->rows.begin + height - 1) / height;
+    for (int64_t j = b->cols.begin; j < b->cols.end; j += p->g->tile_cols) {
+        const struct panel B = panel_of_b(p, b, j);
+        for (int64_t tile = 0; tile < tiles; tile++)
+            one_tile(p, b, b->rows.begin + tile * height, j, B, ahead_of(p, b, j, tile, tiles));
+    }
+}
+
+/* B is a few panels: a panel of A is read once from afar. */
+static void row_by_row(const struct product *p, struct block *b) {
+    for (int64_t i = b->rows.begin; i < b->rows.end; i += p->g->tile_rows) {
+        for (int64_t j = b->cols.begin; j < b->cols.end; j += p->g->tile_cols)
+            one_tile(p, b, i, j, panel_of_b(p, b, j), (struct ahead){0});
+        b->pack_shared = false;
     }
 }
 
 /* What one thread of the team does; all of them call it. A team of one meets no barrier. */
-static void multiply(const struct product *p, int thread, int threads) {
+static void multiply(const struct product *p, int thread) {
     const struct packed *g = p->g;
+    const struct plan *plan = p->plan;
     const int64_t m = p->a->s.m, n = p->a->s.n, k = p->a->s.k;
-    const int grid_m = grid_rows(g, m, n, threads), grid_n = threads / grid_m;
-    const struct range my_rows = slice(m, g->tile_rows, thread / grid_n, grid_m);
-    char *B = p->scratch, *A = p->scratch + p->w.own + p->w.own_bytes * (size_t)thread;
+    const struct range rows = slice(m, g->tile_rows, thread / plan->grid_n, plan->grid_m);
+    const bool share = plan->b == SHARED, team = plan->threads > 1;
+    char *own = p->scratch + plan->own + plan->own_bytes * (size_t)thread;
+    struct block b = {
+        .held_j = -1,
+        .B = p->scratch,
+        .own_a = own,
+        .own_b = own + plan->own_b,
+        .own_tile = (float *)(void *)(own + plan->own_tile),
+    };
 
-    for (int64_t jc = 0; jc < n; jc += p->blocks.nc) {
-        const int64_t nc = smaller(p->blocks.nc, n - jc);
-        const struct range mine = slice(nc, g->tile_cols, thread, threads);
-        const struct range part = slice(nc, g->tile_cols, thread % grid_n, grid_n);
-        const struct range my_cols = {jc + part.begin, jc + part.end};
-        for (int64_t pc = 0; pc < k; pc += p->blocks.kc) {
-            const int64_t kc = smaller(p->blocks.kc, k - pc);
-            const size_t lane = (size_t)steps_of(g, kc) * g->lane_bytes;
-            pack_panels(g, &p->B, (struct range){jc + mine.begin, jc + mine.end}, jc + nc,
-                        g->tile_cols, pc, kc, B + (size_t)mine.begin * lane);
-            if (threads > 1) {
+    for (int64_t jc = 0; jc < n; jc += plan->nc) {
+        const int64_t nc = smaller(plan->nc, n - jc);
+        const struct range mine = slice(nc, g->tile_cols, thread, plan->threads);
+        const struct range part = slice(nc, g->tile_cols, thread % plan->grid_n, plan->grid_n);
+        b.j_shared = jc;
+        b.cols = (struct range){jc + part.begin, jc + part.end};
+        for (b.p0 = 0; b.p0 < k; b.p0 += plan->kc) {
+            b.kc = smaller(plan->kc, k - b.p0);
+            const size_t lane = (size_t)steps_of(g, b.kc) * g->lane_bytes;
+            b.pack_shared = share && !team;
+            if (share && team)
+                pack_panels(g, &p->B, (struct range){jc + mine.begin, jc + mine.end}, jc + nc,
+                            g->tile_cols, b.p0, b.kc, p->scratch + (size_t)mine.begin * lane);
+            if (share && team) {
 #pragma omp barrier /* the block of B is whole before anyone multiplies by it */
             }
-            for (int64_t ic = my_rows.begin; ic < my_rows.end; ic += p->blocks.mc) {
-                const struct range rows = {ic, smaller(ic + p->blocks.mc, my_rows.end)};
-                pack_panels(g, &p->A, rows, rows.end, g->tile_rows, pc, kc, A);
-                multiply_block(p, rows, my_cols, jc, pc, kc, A, B, A + p->w.own_tile);
+            for (int64_t ic = rows.begin; ic < rows.end; ic += plan->mc) {
+                b.rows = (struct range){ic, smaller(ic + plan->mc, rows.end)};
+                if (plan->row_by_row)
+                    row_by_row(p, &b);
+                else
+                    panel_by_panel(p, &b);
+                b.pack_shared = false;
             }
-            if (threads > 1) {
+            if (share && team) {
 #pragma omp barrier /* no one multiplies by the block of B when it is overwritten */
             }
         }
@@ -196,34 +376,48 @@ static void multiply(const struct product *p, int thread, int threads) {
 }
 
 /* With a product for every thread, each works alone; otherwise all work on one after the other. */
-static int team_size(const struct args *a) { return a->s.b >= a->threads ? 1 : a->threads; }
+static int team_size(const struct args *a) {
+    return a->s.b >= a->threads ? 1 : team_for(a->s, a->threads);
+}
+static int teams(const struct args *a, int team) {
+    return team > 1 ? 1 : (int)smaller(a->threads, a->s.b);
+}
 
+/* Enough for one team of all and, should the system give fewer threads, for one thread. */
 size_t packed_scratch(const struct packed *g, const struct args *a) {
     const int team = team_size(a);
-    const struct workspace w = workspace_of(g, a->s, blocks_of(g, a->s, team), team);
-    return w.bytes * (size_t)(a->threads / team);
+    const size_t alone = plan_of(g, a->s, a->layout, 1).bytes,
+                 together = plan_of(g, a->s, a->layout, team).bytes;
+    return (alone > together ? alone : together) * (size_t)teams(a, team);
+}
+
+static void multiply_batches(const struct packed *g, const struct args *a, const struct plan *plan,
+                             struct range batches, int thread, char *scratch) {
+    for (int64_t i = batches.begin; i < batches.end; i++) {
+        const struct product p = product_of(g, a, i, plan, scratch);
+        multiply(&p, thread);
+    }
 }
 
 int packed_product(const struct packed *g, const struct args *a) {
-    const int team = team_size(a);
-    const struct blocks blocks = blocks_of(g, a->s, team);
-    const struct workspace w = workspace_of(g, a->s, blocks, team);
-    if (a->threads == 1) {
-        for (int64_t i = 0; i < a->s.b; i++) {
-            const struct product p = product_of(g, a, i, blocks, w, a->scratch);
-            multiply(&p, 0, 1);
-        }
+    const int team = team_size(a), workers = teams(a, team);
+    const struct range all = {0, a->s.b};
+    const struct plan plan = *plan_for(g, a->s, a->layout, team);
+    if (team == 1 && workers == 1) {
+        multiply_batches(g, a, &plan, all, 0, a->scratch);
         return 0;
     }
-#pragma omp parallel num_threads(a->threads)
+#pragma omp parallel num_threads(team *workers)
     {
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-        const struct range batches =
-            team == 1 ? slice(a->s.b, 1, thread, threads) : (struct range){0, a->s.b};
-        char *scratch = (char *)a->scratch + (team == 1 ? w.bytes * (size_t)thread : 0);
-        for (int64_t i = batches.begin; i < batches.end; i++) {
-            const struct product p = product_of(g, a, i, blocks, w, scratch);
-            multiply(&p, team == 1 ? 0 : thread, team == 1 ? 1 : threads);
+        if (team == 1) {
+            char *scratch = (char *)a->scratch + plan.bytes * (size_t)thread;
+            multiply_batches(g, a, &plan, slice(a->s.b, 1, thread, threads), 0, scratch);
+        } else if (threads == team) {
+            multiply_batches(g, a, &plan, all, thread, a->scratch);
+        } else if (thread == 0) {
+            const struct plan alone = plan_of(g, a->s, a->layout, 1);
+            multiply_batches(g, a, &alone, all, 0, a->scratch);
         }
     }
     return 0;

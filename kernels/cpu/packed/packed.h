@@ -18,10 +18,40 @@ struct panel_source {
 typedef void pack_fn(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0,
                      int64_t steps, void *dst);
 
-/* C[rows,cols] = alpha A' B + beta C of a packed panel of A [steps][tile_rows] and of B
- * [steps][tile_cols]; C is in the accumulator's dtype and not read when beta is 0. */
-typedef void tile_fn(int64_t steps, const void *A, const void *B, void *C, int64_t ldc, int rows,
-                     int cols, double alpha, double beta);
+/* Lanes over `steps` steps of k: packed, or where they lie in the matrix. Strides in lanes. */
+struct panel {
+    const void *at;
+    int64_t step,
+        lane; /* from a step of k to the next, from a lane to the next; one of them is 1 */
+};
+
+/* Cache lines that later tiles will read, fetched while this one computes: `count` pairs of
+ * lines `stride` bytes apart; after each `run` of them on by `jump` bytes. */
+struct ahead {
+    const char *at;
+    int64_t stride, count, run, jump;
+};
+
+/* The same for the rows of A of the next tile, each contiguous along k: at the tile's own pace. */
+struct rows_ahead {
+    const char *at; /* NULL: none */
+    int64_t stride; /* bytes from a row to the next */
+};
+
+/* C[rows,cols] = alpha A' B + beta C of a panel of A and one of B; C is in the accumulator's
+ * dtype and not read when beta is 0. Panels are packed, and padded to the tile, unless cols is
+ * whole vectors and rows one of `heights`. */
+struct tile_job {
+    int64_t steps;
+    struct panel A, B; /* lanes of B are adjacent */
+    void *C;
+    int64_t ldc;
+    int rows, cols;
+    double alpha, beta;
+    struct ahead ahead;
+    struct rows_ahead rows_ahead;
+};
+typedef void tile_fn(const struct tile_job *t);
 
 /* C = alpha sums + beta C, rounded once to the product's dtype. sums is [rows][ld]. */
 typedef void finish_fn(const float *sums, int64_t ld, void *C, int64_t ldc, int rows, int cols,
@@ -29,9 +59,12 @@ typedef void finish_fn(const float *sums, int64_t ld, void *C, int64_t ldc, int 
 
 struct packed {
     int tile_rows, tile_cols;
-    int k_per_step;    /* elements of k in a packed lane: 2 for pairs of bf16 */
+    int lanes;        /* of a vector: half of tile_cols */
+    unsigned heights; /* bit h: tiles of h rows read A in place, others have it packed and padded */
+    int k_per_step;   /* elements of k in a packed lane: 2 for pairs of bf16 */
     size_t lane_bytes; /* of a packed lane */
     size_t c_bytes;    /* of an element of C as stored */
+    bool in_place;     /* a packed lane is an element as stored: tiles can read the matrix */
     pack_fn *pack;
     tile_fn *tile;
     finish_fn *finish; /* NULL: C is stored in the accumulator's dtype */
