@@ -31,6 +31,7 @@ static int64_t smaller(int64_t x, int64_t y) { return x < y ? x : y; }
 
 /* x in equal parts of at most `limit`, rounded up to the granule: no sliver is left for the end. */
 static int64_t even_block(int64_t x, int64_t limit, int64_t granule) {
+    if (x == 0) return granule;
     limit = limit < granule ? granule : limit / granule * granule;
     const int64_t parts = (x + limit - 1) / limit;
     return round_up((x + parts - 1) / parts, granule);
@@ -350,7 +351,7 @@ static void multiply(const struct product *p, int thread) {
         const struct range part = slice(nc, g->tile_cols, thread % plan->grid_n, plan->grid_n);
         b.j_shared = jc;
         b.cols = (struct range){jc + part.begin, jc + part.end};
-        for (b.p0 = 0; b.p0 < k; b.p0 += plan->kc) {
+        for (b.p0 = 0; b.p0 == 0 || b.p0 < k; b.p0 += plan->kc) { /* k = 0: C = beta C */
             b.kc = smaller(plan->kc, k - b.p0);
             const size_t lane = (size_t)steps_of(g, b.kc) * g->lane_bytes;
             b.pack_shared = share && !team;
@@ -401,6 +402,7 @@ static void multiply_batches(const struct packed *g, const struct args *a, const
 
 int packed_product(const struct packed *g, const struct args *a) {
     const int team = team_size(a), workers = teams(a, team);
+    if (a->s.m == 0 || a->s.n == 0) return 0;
     const struct range all = {0, a->s.b};
     const struct plan plan = *plan_for(g, a->s, a->layout, team);
     if (team == 1 && workers == 1) {
