@@ -42,18 +42,21 @@ static int64_t steps_of(const struct packed *g, int64_t k) {
 }
 
 /* Rows and columns of the grid that the threads form over C: the one with the smallest largest
- * share, then the one with more rows, as threads of one grid row pack the same rows of A. */
+ * share, then with the least of A and B a thread, then the one with more rows, as threads of one
+ * grid row pack the same rows of A. */
 static int grid_rows(const struct packed *g, int64_t m, int64_t n, int threads) {
     const int64_t tiles_m = round_up(m, g->tile_rows) / g->tile_rows,
                   tiles_n = round_up(n, g->tile_cols) / g->tile_cols;
     int best = 1;
-    int64_t least = INT64_MAX;
+    int64_t least = INT64_MAX, least_edges = INT64_MAX;
     for (int rows = 1; rows <= threads; rows++) {
         if (threads % rows != 0) continue;
         const int cols = threads / rows;
         const int64_t share = ((tiles_m + rows - 1) / rows) * ((tiles_n + cols - 1) / cols);
-        if (share <= least) {
+        const int64_t edges = m / rows + n / cols;
+        if (share < least || (share == least && edges <= least_edges)) {
             least = share;
+            least_edges = edges;
             best = rows;
         }
     }
@@ -376,6 +379,31 @@ static void multiply(const struct product *p, int thread) {
     }
 }
 
+/* ---- one row or one column ---- */
+
+/* The row of matvec that does it, with its arguments; NULL: none. A row of C is B transposed
+ * times a row of A, a column A times a column of B; nothing is packed. */
+static const struct impl *matvec_of(const struct packed *g, const struct args *a, struct args *v) {
+    const bool row = a->s.m == 1;
+    if (!g->matvec || a->s.b != 1 || (!row && a->s.n != 1)) return NULL;
+    if (a->alpha != 1 || a->beta != 0) return NULL;
+    const bool transposed = row ? a->layout != LAYOUT_NT : a->layout == LAYOUT_TN;
+    *v = (struct args){
+        .s = {1, row ? a->s.n : a->s.m, a->s.k, 1},
+        .layout = transposed ? LAYOUT_T : LAYOUT_N,
+        .alpha = 1,
+        .threads = a->threads,
+        .buf = {a->buf[row ? 1 : 0], a->buf[row ? 0 : 1], a->buf[2]},
+        .scratch = a->scratch,
+    };
+    for (const struct impl *const *table = g->matvec; *table; table++)
+        for (const struct impl *impl = *table; impl->run; impl++)
+            if (impl->dtype == g->dtype && !(impl->refuses && impl->refuses(v))) return impl;
+    return NULL;
+}
+
+/* ---- all of a batch ---- */
+
 /* With a product for every thread, each works alone; otherwise all work on one after the other. */
 static int team_size(const struct args *a) {
     return a->s.b >= a->threads ? 1 : team_for(a->s, a->threads);
@@ -387,6 +415,9 @@ static int teams(const struct args *a, int team) {
 /* Enough for one team of all and, should the system give fewer threads, for one thread. */
 size_t packed_scratch(const struct packed *g, const struct args *a) {
     const int team = team_size(a);
+    struct args v;
+    const struct impl *matvec = matvec_of(g, a, &v);
+    if (matvec) return matvec->scratch_bytes ? matvec->scratch_bytes(&v) : 0;
     const size_t alone = plan_of(g, a->s, a->layout, 1).bytes,
                  together = plan_of(g, a->s, a->layout, team).bytes;
     return (alone > together ? alone : together) * (size_t)teams(a, team);
@@ -402,6 +433,9 @@ static void multiply_batches(const struct packed *g, const struct args *a, const
 
 int packed_product(const struct packed *g, const struct args *a) {
     const int team = team_size(a), workers = teams(a, team);
+    struct args v;
+    const struct impl *matvec = matvec_of(g, a, &v);
+    if (matvec) return matvec->run(&v);
     if (a->s.m == 0 || a->s.n == 0) return 0;
     const struct range all = {0, a->s.b};
     const struct plan plan = *plan_for(g, a->s, a->layout, team);

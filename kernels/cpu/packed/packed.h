@@ -58,6 +58,8 @@ typedef void finish_fn(const float *sums, int64_t ld, void *C, int64_t ldc, int 
                        double alpha, double beta);
 
 struct packed {
+    enum dtype dtype;
+    const struct impl *const *matvec; /* tables of rows for products of one row or column, or NULL */
     int tile_rows, tile_cols;
     int lanes;        /* of a vector: half of tile_cols */
     unsigned heights; /* bit h: tiles of h rows read A in place, others have it packed and padded */
