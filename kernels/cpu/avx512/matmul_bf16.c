@@ -83,11 +83,14 @@ static void pack_across(const struct panel_source *x, int64_t first, int count, 
 
 static void pack(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0,
                  int64_t kc, void *dst) {
-    const int64_t first = x->first + lane0 * x->lane_step + p0 * x->p_step;
-    if (x->p_step == 1)
-        pack_across(x, first, count, width, kc, dst);
-    else
-        pack_along(x, first, count, width, kc, dst);
+    for (int lane = 0; lane < count; lane += width) {
+        const int64_t first = x->first + (lane0 + lane) * x->lane_step + p0 * x->p_step;
+        uint32_t *panel = (uint32_t *)dst + lane * ((kc + 1) / 2);
+        if (x->p_step == 1)
+            pack_across(x, first, count - lane, width, kc, panel);
+        else
+            pack_along(x, first, count - lane, width, kc, panel);
+    }
 }
 
 static const struct packed packed_bf16 = {

@@ -20,6 +20,7 @@
 
 enum {
     LINE = 64,
+    GROUP = 4,          /* panels packed at a time: longer runs are read faster */
     FETCHED = 4 * LINE, /* what a tile fetches at a time */
     K_GRANULE = 16,     /* blocks of k start at scale blocks of nvfp4 and at fetches of bf16 */
 };
@@ -122,7 +123,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     p.sums = p.b == SHARED ? in_lines(p.nc * k_bytes) : 0;
     p.own = p.sums + (several_blocks ? in_lines(s.m * p.nc * (int64_t)sizeof(float)) : 0);
     p.own_b = in_lines((p.a == OWN ? p.mc : g->tile_rows) * k_bytes);
-    p.own_tile = p.own_b + in_lines(p.b == SHARED ? 0 : g->tile_cols * k_bytes);
+    p.own_tile = p.own_b + in_lines(p.b == SHARED ? 0 : GROUP * g->tile_cols * k_bytes);
     p.own_bytes = p.own_tile + in_lines((int64_t)sizeof(float) * g->tile_rows * g->tile_cols);
     p.bytes = p.own + p.own_bytes * (size_t)threads;
     return p;
@@ -187,9 +188,10 @@ static struct panel panel_in_place(const struct packed *g, const struct panel_so
 
 static void pack_panels(const struct packed *g, const struct panel_source *x, struct range lanes,
                         int64_t end, int width, int64_t p0, int64_t kc, char *dst) {
-    const size_t panel_bytes = (size_t)(steps_of(g, kc) * width) * g->lane_bytes;
-    for (int64_t lane = lanes.begin; lane < lanes.end; lane += width, dst += panel_bytes)
-        g->pack(x, lane, (int)smaller(width, end - lane), width, p0, kc, dst);
+    const int64_t lane_bytes = steps_of(g, kc) * (int64_t)g->lane_bytes;
+    for (int64_t lane = lanes.begin; lane < lanes.end; lane += GROUP * width)
+        g->pack(x, lane, (int)smaller(smaller(GROUP * width, lanes.end - lane), end - lane), width,
+                p0, kc, dst + (lane - lanes.begin) * lane_bytes);
 }
 
 /* A block of C by one thread: the rows and columns it has at hand and p0 <= p < p0 + kc. */
@@ -200,7 +202,7 @@ struct block {
     bool pack_shared;        /* it is packed on the way, by the only thread */
     char *B;                 /* shared block */
     char *own_a, *own_b;     /* packed block or ragged panel of A; packed panel of B */
-    int64_t held_j, held_p0; /* which one that is */
+    int64_t held_j, held_p0; /* first column and p of B that own_b has */
     float *own_tile;
 };
 
@@ -209,33 +211,34 @@ static bool a_in_place(const struct product *p, const struct block *b, int64_t i
     return p->plan->a == IN_PLACE && (p->g->heights >> height & 1);
 }
 
-/* Packs the panel where it has to be and where the block meets it for the first time. */
+/* Packs the panel, and the rest of its group, where it has to be and where the block meets it for
+ * the first time. */
 static struct panel panel_of_a(const struct product *p, const struct block *b, int64_t i,
                                bool first) {
     const struct packed *g = p->g;
     if (a_in_place(p, b, i)) return panel_in_place(g, &p->A, i, b->p0);
-    const int64_t before = p->plan->a == IN_PLACE ? 0 : i - b->rows.begin;
+    const int64_t before = p->plan->a == IN_PLACE ? 0 : i - b->rows.begin, left = b->rows.end - i;
     char *at = b->own_a + before * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
-    if (first) {
-        const int height = (int)smaller(g->tile_rows, b->rows.end - i);
-        g->pack(&p->A, i, height, g->tile_rows, b->p0, b->kc, at);
-    }
+    if (first && before / g->tile_rows % GROUP == 0)
+        g->pack(&p->A, i, (int)smaller(GROUP * g->tile_rows, left), g->tile_rows, b->p0, b->kc, at);
     return (struct panel){at, g->tile_rows, 1};
 }
 
 static struct panel panel_of_b(const struct product *p, struct block *b, int64_t j) {
     const struct packed *g = p->g;
-    const int width = (int)smaller(g->tile_cols, b->cols.end - j);
-    if (p->plan->b == IN_PLACE && width % g->lanes == 0) return panel_in_place(g, &p->B, j, b->p0);
-    char *at = b->own_b;
-    bool pack = b->held_j != j || b->held_p0 != b->p0;
-    if (p->plan->b == SHARED) {
-        at = b->B + (j - b->j_shared) * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
-        pack = b->pack_shared;
+    const int64_t left = b->cols.end - j, lane_bytes = steps_of(g, b->kc) * (int64_t)g->lane_bytes;
+    const bool ragged = left < g->tile_cols && left % g->lanes != 0;
+    if (p->plan->b == IN_PLACE && !ragged) return panel_in_place(g, &p->B, j, b->p0);
+    const int64_t in_group =
+        p->plan->b == IN_PLACE ? 0 : (j - b->cols.begin) / g->tile_cols % GROUP * g->tile_cols;
+    char *at = p->plan->b == SHARED ? b->B + (j - b->j_shared) * lane_bytes
+                                    : b->own_b + in_group * lane_bytes;
+    const bool held = b->held_j == j - in_group && b->held_p0 == b->p0;
+    if (in_group == 0 && (p->plan->b == SHARED ? b->pack_shared : !held)) {
+        g->pack(&p->B, j, (int)smaller(GROUP * g->tile_cols, left), g->tile_cols, b->p0, b->kc, at);
+        b->held_j = j;
+        b->held_p0 = b->p0;
     }
-    if (pack) g->pack(&p->B, j, width, g->tile_cols, b->p0, b->kc, at);
-    b->held_j = j;
-    b->held_p0 = b->p0;
     return (struct panel){at, g->tile_cols, 1};
 }
 
@@ -244,7 +247,6 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
  * fetched faster. */
 static struct ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
                              int64_t tile, int64_t tiles) {
-    enum { GROUP = 4 };
     const struct packed *g = p->g;
     const int64_t width = g->tile_cols, bytes = (int64_t)g->lane_bytes, done = j - b->cols.begin;
     if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct ahead){0};

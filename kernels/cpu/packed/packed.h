@@ -13,10 +13,10 @@ struct panel_source {
     int64_t lane_step, p_step;
 };
 
-/* Packs `count` lanes from lane0 on and p0 <= p < p0 + steps as dst[step][width], lanes beyond
- * count as 0. */
+/* Packs `count` lanes from lane0 on and p0 <= p < p0 + kc as panels dst[panel][step][width], as
+ * many as it takes; the last one's lanes beyond count as 0. */
 typedef void pack_fn(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0,
-                     int64_t steps, void *dst);
+                     int64_t kc, void *dst);
 
 /* Lanes over `steps` steps of k: packed, or where they lie in the matrix. Strides in lanes. */
 struct panel {
