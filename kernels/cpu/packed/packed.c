@@ -20,9 +20,9 @@
 
 enum {
     LINE = 64,
-    GROUP = 4,          /* panels packed at a time: longer runs are read faster */
-    FETCHED = 4 * LINE, /* what a tile fetches at a time */
-    K_GRANULE = 16,     /* blocks of k start at scale blocks of nvfp4 and at fetches of bf16 */
+    GROUP = 4,                    /* panels packed at a time: longer runs are read faster */
+    FETCHED = FETCH_LINES * LINE, /* what a tile fetches at a time */
+    K_GRANULE = 16, /* blocks of k start at scale blocks of nvfp4 and at fetches of bf16 */
 };
 
 static int64_t round_up(int64_t x, int64_t granule) {

@@ -25,8 +25,10 @@ struct panel {
         lane; /* from a step of k to the next, from a lane to the next; one of them is 1 */
 };
 
-/* Cache lines that later tiles will read, fetched while this one computes: `count` pairs of
- * lines `stride` bytes apart; after each `run` of them on by `jump` bytes. */
+enum { FETCH_LINES = 8 }; /* cache lines that a tile fetches at a time */
+
+/* What later tiles will read, fetched while this one computes: `count` pieces of FETCH_LINES
+ * `stride` bytes apart; after each `run` of them on by `jump` bytes. */
 struct ahead {
     const char *at;
     int64_t stride, count, run, jump;
@@ -59,7 +61,8 @@ typedef void finish_fn(const float *sums, int64_t ld, void *C, int64_t ldc, int 
 
 struct packed {
     enum dtype dtype;
-    const struct impl *const *matvec; /* tables of rows for products of one row or column, or NULL */
+    const struct impl *const
+        *matvec; /* tables of rows for products of one row or column, or NULL */
     int tile_rows, tile_cols;
     int lanes;        /* of a vector: half of tile_cols */
     unsigned heights; /* bit h: tiles of h rows read A in place, others have it packed and padded */
