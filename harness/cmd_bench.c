@@ -30,14 +30,18 @@ static void help(void) {
         "  --op LIST          operations: matmul, 'cast*' ... (default: all)\n"
         "  --dtype LIST       fp64 fp32 fp16 bf16 fp8_e4m3 fp8_e5m2 nvfp4 (default: all an op "
         "has)\n"
-        "  --impl LIST        best, vendor, all, or names (default: best,vendor)\n"
+        "  --impl LIST        best, vendor, all, or names (default: best,vendor; with --vs: best)\n"
+        "  --vs LIST          time them in turns with these, on the same buffers: names or as "
+        "--impl; "
+        "vendor: the\n"
+        "                     fastest library. ratio = its time / ours, above 1 ours is faster\n"
         "  --shape LIST       in the op's own dimensions: 4096, MxN, MxNxK, BxMxNxK (default: its "
         "sweep)\n"
         "  --layout LIST      nn nt tn of products, n t of matvec (default: the first; more with "
         "more effort)\n"
         "  --threads LIST     numbers or all (default: all; full: 1,all)\n"
         "  --cache MODE       warm, cold, both; auto: cold from 32 MiB on (default)\n"
-        "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
+        "  --fill LIST        normal uniform integers constant zeros: what inputs hold while "
         "timed (default: normal)\n"
         "  --effort NAME      smoke, default, full: how many shapes, how long\n"
         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one); all, or "
@@ -70,8 +74,10 @@ static void help(void) {
         "Examples:\n"
         "  roofline bench --op matmul --dtype fp32,bf16 --impl all --shape 1024x1024x1024\n"
         "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
-        "  roofline bench --op copy --shape 67108864 --fill zeros     # what zeros do to a memory "
-        "bus\n"
+        "  roofline bench --op copy --shape 67108864 --fill zeros,normal   # what zeros do to a "
+        "memory bus\n"
+        "  roofline bench --vs vendor --op matmul --dtype fp32 --threads 1,all\n"
+        "  roofline bench --vs portable --impl all --op gelu --dtype fp32\n"
         "  roofline peaks --out run && roofline bench --out run");
 }
 
@@ -108,6 +114,7 @@ static int parse(int argc, char **argv, struct options *o) {
         IN_PROCESS,
         OUT,
         RESUME,
+        VS,
         PEAKS,
         CSV,
         QUIET
@@ -115,6 +122,7 @@ static int parse(int argc, char **argv, struct options *o) {
     static const struct option longs[] = {{"op", required_argument, NULL, OP},
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"impl", required_argument, NULL, IMPL},
+                                          {"vs", required_argument, NULL, VS},
                                           {"shape", required_argument, NULL, SHAPE},
                                           {"layout", required_argument, NULL, LAYOUT},
                                           {"threads", required_argument, NULL, THREADS},
@@ -153,6 +161,9 @@ static int parse(int argc, char **argv, struct options *o) {
         case IMPL:
             o->selection.impl = optarg;
             break;
+        case VS:
+            o->selection.vs = optarg;
+            break;
         case SHAPE:
             o->selection.shape = optarg;
             break;
@@ -167,8 +178,7 @@ static int parse(int argc, char **argv, struct options *o) {
             o->selection.cache = (enum cache_mode)choice;
             break;
         case FILL:
-            bad = option_choice("--fill", optarg, fill_names, FILL_COUNT, &choice);
-            o->selection.fill = (enum fill)choice;
+            o->selection.fill = optarg;
             break;
         case EFFORT:
             bad = option_choice("--effort", optarg, efforts, 3, &choice);
@@ -229,6 +239,14 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --resume needs --out DIR\n");
         return -1;
     }
+    if (o->selection.vs && !*o->selection.vs) {
+        fprintf(stderr, "roofline: --vs needs a name, vendor, best or all\n");
+        return -1;
+    }
+    if (o->selection.vs && o->selection.check) {
+        fprintf(stderr, "roofline: --check times nothing: not with --vs\n");
+        return -1;
+    }
     o->settings = bench_settings_for(o->selection.effort, time_cap);
     if (interval > 0) o->settings.sampling.interval = interval / 100;
     if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
@@ -254,6 +272,22 @@ static void print_csv(const struct row *r, void *context) {
 static void print_line(const struct row *r, void *context) {
     (void)context;
     table_row(stdout, r);
+    fflush(stdout);
+}
+
+/* Of a contest ours get a line; a rival only where it is wrong or failed, for then it stands in nobody's. Rows come in the
+ * order of their trials. */
+struct contest_lines {
+    const struct plan *plan;
+    size_t next;
+};
+
+static void print_contest(const struct row *r, void *context) {
+    struct contest_lines *lines = context;
+    const struct trial *t = &lines->plan->trial[lines->next++];
+    const bool quiet = strcmp(r->status, "ok") == 0 || strcmp(r->status, "refused") == 0;
+    if (t->rival && quiet) return;
+    table_vs_row(stdout, r);
     fflush(stdout);
 }
 
@@ -284,6 +318,7 @@ int cmd_bench(int argc, char **argv) {
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
 
     int status = STATUS_ERROR;
+    struct contest_lines lines = {&plan, 0};
     struct fleet_part part;
     const int done =
         fleet_enter(&part, argc, argv, &o.device, &o.run.dir, o.run.file, o.patience_s);
@@ -303,9 +338,10 @@ int cmd_bench(int argc, char **argv) {
         o.run.on_row = print_csv;
     } else if (o.selection.check) {
         o.run.on_row = print_wrong;
-    } else if (!o.run.dir) {
-        table_header(stdout);
-        o.run.on_row = print_line;
+    } else if (!o.run.dir || o.selection.vs) {
+        (o.selection.vs ? table_vs_header : table_header)(stdout);
+        o.run.on_row = o.selection.vs ? print_contest : print_line;
+        o.run.context = &lines;
         o.run.progress = o.run.progress && !isatty(STDOUT_FILENO);
     }
     status = run_plan(&o.run, &device, &plan, &o.settings);

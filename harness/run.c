@@ -125,9 +125,27 @@ static int consider_earlier(struct run *run, const char *path, struct device *d,
     }
     run->kept = earlier.count;
     for (size_t i = 0; i < earlier.count; i++) run->count[status_of(&earlier.row[i])]++;
-    plan_drop_measured(plan, d, &earlier);
+    const int status = plan_drop_measured(plan, d, &earlier);
     free(earlier.row);
-    return 0;
+    return status;
+}
+
+/* Rows of trials that were run together, to the files and to the caller. 0, or -1 after one line on stderr. */
+static int keep(struct run *run, int count, const struct row r[], struct samples samples[],
+                struct append_file *file, struct append_file *samples_file) {
+    int status = 0;
+    /* The samples first: a row that is there has them. */
+    for (int k = 0; k < count; k++) {
+        if (!status && run->dir)
+            status = samples_file_append(samples_file, run->file, &r[k], &samples[k]);
+        samples_free(&samples[k]);
+    }
+    if (!status && run->dir) status = row_file_append(file, r, count);
+    for (int k = 0; k < count && !status; k++) {
+        run->count[status_of(&r[k])]++;
+        if (run->on_row) run->on_row(&r[k], run->context);
+    }
+    return status;
 }
 
 int run_plan(struct run *run, struct device *d, struct plan *plan,
@@ -154,28 +172,22 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
                                 .start_s = os_now_s(),
                                 .total = plan->count};
     size_t i = 0;
-    for (; i < plan->count && !interrupted; i++) {
-        struct row r;
-        struct samples samples;
+    while (i < plan->count && !interrupted) {
+        static struct row r[MAX_CONTENDERS];
+        struct samples samples[MAX_CONTENDERS];
+        const int count = 1 + plan->trial[i].more;
         show_progress(&progress, i, &plan->trial[i]);
         if (run->in_process) {
-            bench_trial(d, &plan->trial[i], settings, &r, &samples);
+            bench_trial(d, &plan->trial[i], settings, r, samples);
         } else {
-            const int stopped = worker_run(&worker, i, run->timeout_s, &interrupted, &r, &samples);
+            const int stopped =
+                worker_run(&worker, i, count * run->timeout_s, &interrupted, r, samples);
             if (stopped > 0) break;
             if (stopped < 0) goto done;
         }
-        /* The samples first: a row that is there has them. */
-        const int unwritten =
-            (samples_path && samples_file_append(&samples_file, run->file, &r, &samples)) ||
-            (path && row_file_append(&file, &r));
-        samples_free(&samples);
-        if (unwritten) goto done;
-        run->count[status_of(&r)]++;
-        if (run->on_row) {
-            if (progress.shown && progress.terminal) fprintf(stderr, "\r\033[K");
-            run->on_row(&r, run->context);
-        }
+        if (progress.shown && progress.terminal && run->on_row) fprintf(stderr, "\r\033[K");
+        if (keep(run, count, r, samples, &file, &samples_file)) goto done;
+        i += (size_t)count;
     }
     show_progress(&progress, i, NULL);
     if (interrupted) {

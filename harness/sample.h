@@ -15,6 +15,7 @@ struct sampling {
 /* One sample, as it was taken. */
 struct sample {
     double time_s;     /* a call's */
+    int turn;          /* 1, 2 ... of those taken in turns with others; 0: alone */
     char placement[7]; /* the label of its group */
     bool disturbed;    /* the system took a CPU away meanwhile */
 };
@@ -36,9 +37,12 @@ struct samples {
     bool narrow;  /* the interval ended it, not the clock */
 };
 
-/* Returns 0, the kernel's code, or -1 without memory. samples_free() in every case. */
-int samples_take(struct device *d, const struct trial *t, const struct operands *o,
-                 const struct sampling *how, struct samples *out);
+/* Takes the samples of trial[0 ... n - 1]; of several in turns, forwards and backwards, so that what drifts meets all
+ * of them: each for how->most_s, until the ratios between ours and the rivals are known as well as the medians. Trials
+ * of several differ in nothing but their kernel, and o[i] share their buffers. Returns 0, a kernel's code, or -1 without
+ * memory; then *failed says which trial it was. samples_free() in every case. */
+int samples_take(struct device *d, const struct trial trial[], const struct operands o[], int n,
+                 const struct sampling *how, struct samples out[], int *failed);
 void samples_free(struct samples *s);
 
 /* The group to report: with a core for each thread before a shared one, that before mixed, then the larger one. */
