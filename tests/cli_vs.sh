@@ -1,5 +1,5 @@
 # cli_vs.sh - bench --vs: two of ours in turns, what comes of it in table, rows and samples; what it refuses. No time is judged.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2016,SC2317
 # shellcheck source-path=SCRIPTDIR source=cli.sh
 . "${SOURCE:?}/tests/cli.sh"
 roofline=${ROOFLINE:?}
