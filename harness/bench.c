@@ -223,6 +223,16 @@ static void fail_all(struct contender c[], int n, int guilty, const char *status
     for (int i = 0; i < n; i++) finish(c[i].row, status, i == guilty || n == 1 ? reason : others);
 }
 
+/* Of a sustained trial: each reading is a mean since the one before. */
+static double mean_power_w(const struct samples *s) {
+    double joules = 0, before_s = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        joules += s->reading[i].conditions.power_w * (s->reading[i].at_s - before_s);
+        before_s = s->reading[i].at_s;
+    }
+    return joules / before_s;
+}
+
 /* Timed, in turns where there are several. filled: the buffers hold the normal fill of the first one. */
 static void time_all(struct contender c[], int n, struct operands o[], struct device *d,
                      const struct bench_settings *settings, bool filled) {
@@ -249,7 +259,9 @@ static void time_all(struct contender c[], int n, struct operands o[], struct de
         set_statistics(r, c[i].samples);
         r->clock_ghz = now.clock_ghz;
         r->temperature_c = now.temperature_c;
-        r->power_w = n > 1 ? NAN : now.power_w; /* of all of them together */
+        r->power_w = n > 1                   ? NAN /* it is of all of them together */
+                     : c[i].samples->reading ? mean_power_w(c[i].samples)
+                                             : now.power_w;
         row_set_text(r->throttle, now.throttle);
         if (settings->count) count(r, d, c[i].trial, &o[i]);
         set_rates(r, d, c[i].trial);

@@ -6,6 +6,7 @@
 #include "fleet_run.h"
 #include "options.h"
 #include "run.h"
+#include "sustain.h"
 #include "table.h"
 
 #include <getopt.h>
@@ -61,6 +62,10 @@ static void help(void) {
         "long --time)\n"
         "  --rounds N         all of it N times over, so that `compare` knows how rounds differ "
         "(default: 1)\n"
+        "  --sustain SECONDS  each kernel for that long: rate, clock, power and temperature over "
+        "time to "
+        "DIR/sustain.csv,\n"
+        "                     and the first second against the last third\n"
         "  --in-process       no worker process: for debuggers\n"
         "Where to:\n"
         "  --out DIR          rows to DIR/bench.csv, their samples to DIR/samples.csv, the "
@@ -76,6 +81,8 @@ static void help(void) {
         "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
         "  roofline bench --op copy --shape 67108864 --fill zeros,normal   # what zeros do to a "
         "memory bus\n"
+        "  roofline bench --sustain 60 --op matmul --dtype bf16 --shape 4096x4096x4096 --layout nn "
+        "--out run\n"
         "  roofline bench --vs vendor --op matmul --dtype fp32 --threads 1,all\n"
         "  roofline bench --vs portable --impl all --op gelu --dtype fp32\n"
         "  roofline peaks --out run && roofline bench --out run");
@@ -90,6 +97,20 @@ struct options {
     int rounds;
     double patience_s;
 };
+
+/* A series is of one kernel on one device. */
+static int refuse_beside_sustain(const struct options *o, double rounds) {
+    const char *other = o->selection.vs      ? "--vs"
+                        : o->selection.check ? "--check"
+                        : o->count           ? "--counters"
+                        : o->csv             ? "--csv"
+                        : rounds > 1         ? "--rounds"
+                        : o->device && (strchr(o->device, ',') || strcmp(o->device, "all") == 0)
+                            ? "several devices"
+                            : NULL;
+    if (other) fprintf(stderr, "roofline: --sustain: not with %s\n", other);
+    return other ? -1 : 0;
+}
 
 /* 0 go on, 1 help was given, -1 complained. */
 static int parse(int argc, char **argv, struct options *o) {
@@ -115,6 +136,7 @@ static int parse(int argc, char **argv, struct options *o) {
         OUT,
         RESUME,
         VS,
+        SUSTAIN,
         PEAKS,
         CSV,
         QUIET
@@ -123,6 +145,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"impl", required_argument, NULL, IMPL},
                                           {"vs", required_argument, NULL, VS},
+                                          {"sustain", required_argument, NULL, SUSTAIN},
                                           {"shape", required_argument, NULL, SHAPE},
                                           {"layout", required_argument, NULL, LAYOUT},
                                           {"threads", required_argument, NULL, THREADS},
@@ -145,7 +168,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"quiet", no_argument, NULL, QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    double interval = 0, time_cap = 0, rounds = 1;
+    double interval = 0, time_cap = 0, rounds = 1, sustain = 0;
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
     optind = 1;
@@ -163,6 +186,9 @@ static int parse(int argc, char **argv, struct options *o) {
             break;
         case VS:
             o->selection.vs = optarg;
+            break;
+        case SUSTAIN:
+            bad = option_number("--sustain", optarg, 0.1, 604800, &sustain);
             break;
         case SHAPE:
             o->selection.shape = optarg;
@@ -247,9 +273,12 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --check times nothing: not with --vs\n");
         return -1;
     }
+    if (sustain > 0 && refuse_beside_sustain(o, rounds)) return -1;
     o->settings = bench_settings_for(o->selection.effort, time_cap);
+    o->settings.sampling.sustain_s = sustain;
+    if (sustain > 0) o->run.file = "sustain.csv";
     if (interval > 0) o->settings.sampling.interval = interval / 100;
-    if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
+    if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 2 * sustain + 60);
     o->settings.count = o->count;
     o->rounds = (int)rounds;
     o->settings.check_only = o->selection.check;
@@ -291,6 +320,39 @@ static void print_contest(const struct row *r, void *context) {
     fflush(stdout);
 }
 
+static void print_series(const struct row *r, const struct samples *s, void *context) {
+    (void)context;
+    sustain_print(stdout, r, s);
+    fflush(stdout);
+}
+
+/* A sustained trial that came to nothing; refused ones too. */
+static void print_failure(const struct row *r, void *context) {
+    (void)context;
+    if (strcmp(r->status, "ok") != 0) table_row(stdout, r);
+}
+
+/* 0, or -1 after one line on stderr. */
+static int refuse_series(const struct options *o, const struct fleet_part *part,
+                         const struct device *d, const struct plan *p) {
+    enum { MOST = 16 }; /* more are a mistake: each takes its time */
+    if (part->rank.size > 1)
+        fprintf(stderr, "roofline: --sustain: not in several ranks\n");
+    else if (d->emulated)
+        fprintf(stderr,
+                "roofline: --sustain: %s is emulated, and times of an emulated device mean "
+                "nothing\n",
+                d->name);
+    else if (p->count > MOST)
+        fprintf(stderr,
+                "roofline: --sustain: these options select %zu trials of %g s each; choose at "
+                "most %d\n",
+                p->count, o->settings.sampling.sustain_s, MOST);
+    else
+        return 0;
+    return -1;
+}
+
 /* Checks: only what is wrong gets a line of its own. */
 static void print_wrong(const struct row *r, void *context) {
     (void)context;
@@ -328,12 +390,17 @@ int cmd_bench(int argc, char **argv) {
     o.selection.vendors = vendors_ask(device.vendors);
     const char *peaks_dir = o.selection.check ? NULL : o.run.dir;
     if (plan_build(&device, &o.selection, &plan) ||
-        ceilings_load(o.peaks, peaks_dir, &device, &ceilings))
+        (o.settings.sampling.sustain_s <= 0 && /* a series has no roof */
+         ceilings_load(o.peaks, peaks_dir, &device, &ceilings)))
         goto done;
     plan_repeat(&plan, o.rounds);
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;
-    if (o.csv) {
+    if (o.settings.sampling.sustain_s > 0) {
+        if (refuse_series(&o, &part, &device, &plan)) goto done;
+        o.run.on_row = print_failure;
+        o.run.on_samples = print_series;
+    } else if (o.csv) {
         row_print_header(stdout);
         o.run.on_row = print_csv;
     } else if (o.selection.check) {

@@ -122,6 +122,7 @@ struct sample_group *samples_chosen(struct samples *s) {
 void samples_free(struct samples *s) {
     for (int i = 0; i < PLACEMENTS; i++) free(s->group[i].time_s);
     free(s->taken);
+    free(s->reading);
     *s = (struct samples){0};
 }
 
@@ -178,6 +179,53 @@ static int collect(struct sampler *s, const struct sampling *how, struct samples
         }
         if (out->narrow || taken == MAX_SAMPLES || (spent >= how->most_s && taken >= 3)) return 0;
     }
+}
+
+/* ---- sustained ---- */
+
+/* About 600 readings, at least a few a second: an energy counter moves in steps of up to 0.1 s. Long runs have more. */
+static double reading_every_s(double seconds) {
+    const double least = fmin(0.1, seconds / 12), most = fmax(0.25, seconds / 14400);
+    return fmin(fmax(seconds / 600, least), most);
+}
+
+/* The calls of a sample until the time is over, from a device that has rested. */
+static int collect_sustained(struct sampler *s, const struct sampling *how, double sample_s,
+                             struct samples *out) {
+    struct device *d = s->device;
+    const bool team = is_team(s->trial);
+    const struct placement alone = {NAN, ""};
+    const double every_s = reading_every_s(how->sustain_s), rest_s = fmin(1, how->sustain_s / 10);
+    const double reps = (double)s->reps * every_s / sample_s;
+    size_t room = 0;
+    s->reps = reps < 1 ? 1 : (int64_t)reps;
+    if (team) wait_for_cores(d);
+    os_sleep_s(rest_s); /* what verified it has heated the chip as well */
+    struct placement before = team ? d->placement(d) : alone;
+    d->conditions(d); /* power is counted from here */
+    const double start = os_now_s();
+    for (double at_s = 0; at_s < how->sustain_s;) {
+        double call_s;
+        bool disturbed;
+        const int error = take(s, &call_s, &disturbed);
+        if (error) return error;
+        at_s = os_now_s() - start;
+        if (out->count == room) {
+            room = room ? 2 * room : 1024;
+            struct reading *grown = realloc(out->reading, room * sizeof *grown);
+            if (!grown) return -1;
+            out->reading = grown;
+        }
+        out->reading[out->count] = (struct reading){at_s, d->conditions(d)};
+        const struct placement after = team ? d->placement(d) : alone;
+        const bool stayed = strcmp(before.label, after.label) == 0;
+        struct sample_group *g = group_of(out, stayed ? after.label : "mixed");
+        before = after;
+        if (add(g, call_s) || record(out, g, call_s, disturbed, 0)) return -1;
+        g->disturbed += disturbed;
+        g->pair_ns = after.pair_ns;
+    }
+    return 0;
 }
 
 /* ---- in turns ---- */
@@ -287,9 +335,11 @@ int samples_take(struct device *d, const struct trial trial[], const struct oper
         *failed = i;
         if (n > 1 && own_threads) os_sleep_s(after_own_threads_s);
     }
-    if (!error)
-        error = n == 1 ? collect(&s[0], how, &out[0])
-                       : collect_turns(s, n, trial, how, sample_s, out, failed);
+    if (!error && n > 1)
+        error = collect_turns(s, n, trial, how, sample_s, out, failed);
+    else if (!error)
+        error = how->sustain_s > 0 ? collect_sustained(&s[0], how, sample_s[0], &out[0])
+                                   : collect(&s[0], how, &out[0]);
     for (int i = 0; i < n && !error; i++) out[i].reps = s[i].reps;
     if (n == 1 && vendor_has_own_threads(trial[0].impl->name)) os_sleep_s(after_own_threads_s);
     return error;

@@ -10,6 +10,7 @@ struct sampling {
     double interval; /* stop when the 95 % interval of the median is within +- this fraction */
     double least_s, most_s; /* of sampling: the interval may end it from, the clock ends it at */
     double sample_s;        /* aimed at for one sample */
+    double sustain_s; /* > 0: one trial for that long, and the device is read after every sample */
 };
 
 /* One sample, as it was taken. */
@@ -18,6 +19,12 @@ struct sample {
     int turn;          /* 1, 2 ... of those taken in turns with others; 0: alone */
     char placement[7]; /* the label of its group */
     bool disturbed;    /* the system took a CPU away meanwhile */
+};
+
+/* What a device said after a sample. */
+struct reading {
+    double at_s; /* since the first sample began */
+    struct conditions conditions;
 };
 
 /* Samples taken while the threads lay alike; those of different placements are never mixed. */
@@ -33,8 +40,9 @@ struct samples {
     struct sample_group group[PLACEMENTS];
     struct sample *taken; /* [count], all of them in their order */
     size_t count;
-    int64_t reps; /* calls a sample */
-    bool narrow;  /* the interval ended it, not the clock */
+    struct reading *reading; /* [count], of a sustained trial; NULL: none */
+    int64_t reps;            /* calls a sample */
+    bool narrow;             /* the interval ended it, not the clock */
 };
 
 /* Takes the samples of trial[0 ... n - 1]; of several in turns, forwards and backwards, so that what drifts meets all

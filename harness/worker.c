@@ -66,16 +66,26 @@ int worker_open(struct device *d) {
 }
 
 static int send_samples(struct samples *s, int out) {
+    const bool readings = s->reading != NULL;
     return transfer(write_some, out, &s->count, sizeof s->count) ||
-                   transfer(write_some, out, s->taken, s->count * sizeof *s->taken)
+                   transfer(write_some, out, s->taken, s->count * sizeof *s->taken) ||
+                   transfer(write_some, out, (void *)&readings, sizeof readings) ||
+                   (readings &&
+                    transfer(write_some, out, s->reading, s->count * sizeof *s->reading))
                ? -1
                : 0;
 }
 
 static int receive_samples(struct samples *s, int in) {
     if (transfer(read, in, &s->count, sizeof s->count)) return -1;
+    bool readings;
     s->taken = malloc((s->count + 1) * sizeof *s->taken);
-    return s->taken ? transfer(read, in, s->taken, s->count * sizeof *s->taken) : -1;
+    if (!s->taken || transfer(read, in, s->taken, s->count * sizeof *s->taken) ||
+        transfer(read, in, &readings, sizeof readings))
+        return -1;
+    if (!readings) return 0;
+    s->reading = malloc((s->count + 1) * sizeof *s->reading);
+    return s->reading ? transfer(read, in, s->reading, s->count * sizeof *s->reading) : -1;
 }
 
 static void serve(struct worker *w, int in, int out) {
