@@ -7,6 +7,7 @@
 
 #include "../kernels/vendor/vendor.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,6 +328,7 @@ int samples_take(struct device *d, const struct trial trial[], const struct oper
     struct sampler s[MAX_CONTENDERS] = {{0}};
     double sample_s[MAX_CONTENDERS]; /* one sample lasts */
     int error = 0;
+    assert(n > 0 && n <= MAX_CONTENDERS);
     for (int i = 0; i < n; i++) out[i] = (struct samples){0};
     for (int i = 0; i < n && !error; i++) {
         const bool own_threads = vendor_has_own_threads(trial[i].impl->name);

@@ -83,7 +83,7 @@ static void by_hand(void) {
     uint64_t state = 1;
     make(&a, 7, 2, steady, 0, 0, &state);
     make(&b, 7, 2, steady, 0, 0, &state);
-    for (int i = 0; i < 7 * PER_TURN; i++) b.sample[i].time_s *= 1 + 0.1 * (i / PER_TURN);
+    for (int i = 0; i < 7 * PER_TURN; i++) b.sample[i].time_s *= 1 + 0.1 * (b.sample[i].turn - 1);
     CHECK(contest_of(&a.samples, &b.samples, &c) == 0, "memory");
     CHECK(fabs(c.ratio - 1.3) < 1e-12 && c.turns == 7, "ratio %g of %zu turns", c.ratio, c.turns);
     CHECK(fabs(c.low - 1) < 1e-12 && fabs(c.high - 1.6) < 1e-12, "%g ... %g", c.low, c.high);
