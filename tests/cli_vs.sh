@@ -56,6 +56,10 @@ pass_if "resumed in other company: says so" grep -q "not timed in turns with the
 run "$roofline" compare run run
 pass_if "compare reads it" grep -q 'of 4 rows 0 slower, 0 faster' out
 
+run "$roofline" report run
+pass_if "report: status $status" [ "$status" -eq 0 ]
+pass_if "report: has the ratio" grep -qE "<td>portable</td><td class=\"n\">[0-9.]+</td><td>[0-9.]+ \.\.\. [0-9.]+</td></tr>" run/report.html
+
 # All of ours against one: each has its ratio.
 run "$roofline" bench "${few[@]}" --shape 4096 --impl all --vs portable --csv
 cp out csv
