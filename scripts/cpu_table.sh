@@ -107,7 +107,7 @@ contest() {
 
 mkdir -p "$out" || exit 2
 if [ -n "$peaks" ]; then
-    cp "$peaks" "$out/peaks.csv" || exit 2
+    [ "$peaks" -ef "$out/peaks.csv" ] || cp "$peaks" "$out/peaks.csv" || exit 2
 elif [ $quick = 0 ]; then
     run peaks --device cpu --effort smoke --threads "$threads" --out "$out" --resume # one size a level is enough
 fi
