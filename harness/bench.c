@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "ceilings.h"
+#include "contest.h"
 #include "stats.h"
 #include "verify.h"
 
@@ -130,64 +131,166 @@ static const char *refusal(struct device *d, const struct trial *t) {
     return reason;
 }
 
-void bench_trial(struct device *d, const struct trial *t, const struct bench_settings *settings,
-                 struct row *r, struct samples *samples) {
-    struct operands o = {0};
-    struct conditions c;
-    const char *damage;
-    int error;
+/* One of the trials that are run together. */
+struct contender {
+    const struct trial *trial;
+    struct row *row;
+    struct samples *samples;
+};
 
-    *samples = (struct samples){0};
-    row_init(r);
-    trial_key(t, d, r);
-    row_set_now(r->when);
-    const char *reason = refusal(d, t);
-    if (reason) {
-        finish(r, "refused", reason);
-        return;
-    }
-    set_costs(r, d, t);
-    if (d->set_threads(d, t->copies > 1 ? t->copies : t->problem.threads)) {
-        finish(r, "failed", "the threads could not be placed");
-        return;
-    }
+/* What is known before it runs; false: it is refused. */
+static bool enter(struct contender *c, struct device *d) {
+    *c->samples = (struct samples){0};
+    row_init(c->row);
+    trial_key(c->trial, d, c->row);
+    row_set_now(c->row->when);
+    const char *reason = refusal(d, c->trial);
+    if (reason)
+        finish(c->row, "refused", reason);
+    else
+        set_costs(c->row, d, c->trial);
+    return !reason;
+}
+
+/* Buffers of the first contender, which the others share; those whose scratch does not fit drop out. How many are left. */
+static int make_operands(struct contender c[], int n, struct operands o[], struct device *d,
+                         int *made) {
+    const struct trial *t = c[0].trial;
     const int sets = t->copies > 1 ? t->copies : t->cold ? cold_sets(d, t) : 1;
-    if (operands_make(&o, d, t->impl, &t->problem, sets)) {
-        finish(r, "no_memory", "the operands do not fit in memory");
-        goto done;
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        const struct trial *own = c[i].trial;
+        const int error = left ? operands_share(&o[left], &o[0], own->impl, &own->problem)
+                               : operands_make(&o[left], d, own->impl, &own->problem, sets);
+        if (error) {
+            finish(c[i].row, "no_memory", "the operands do not fit in memory");
+            operands_free(&o[left]);
+        } else {
+            c[left++] = c[i];
+        }
     }
+    *made = left;
+    return left;
+}
 
-    const struct verdict v = verify(&o, t->impl, settings->terms);
-    r->max_error = v.max_error;
-    r->checked = v.checked;
-    if (strcmp(v.status, "ok") != 0 || settings->check_only) {
-        finish(r, v.status, v.reason);
-        goto done;
+/* Those that are wrong drop out. How many are left; 0 where no more is wanted of them. */
+static int verify_all(struct contender c[], int n, struct operands o[], struct operands *by[],
+                      const struct bench_settings *settings) {
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        const struct verdict v = verify(&o[i], c[i].trial->impl, settings->terms);
+        c[i].row->max_error = v.max_error;
+        c[i].row->checked = v.checked;
+        if (strcmp(v.status, "ok") != 0 || settings->check_only) {
+            finish(c[i].row, v.status, v.reason);
+            continue;
+        }
+        by[left] = &o[i];
+        c[left++] = c[i];
     }
-    if (t->fill != FILL_normal && operands_fill(&o, t->fill)) {
-        finish(r, "failed", "the operands cannot be filled");
-        goto done;
-    }
+    return left;
+}
 
+/* The fastest of the other side, and by how much. -1 without memory. */
+static int set_contest(struct contender c[], int n, int i) {
+    struct row *r = c[i].row;
+    const struct contender *other = NULL;
+    for (int k = 0; k < n; k++)
+        if (c[k].trial->rival != c[i].trial->rival &&
+            !(other && other->row->time_s <= c[k].row->time_s))
+            other = &c[k];
+    if (!other) return 0;
+    struct contest contest;
+    if (contest_of(c[i].samples, other->samples, &contest)) return -1;
+    row_set_text(r->vs, other->row->impl);
+    r->vs_time_s = other->row->time_s;
+    r->vs_ratio = contest.ratio;
+    r->vs_low = contest.low;
+    r->vs_high = contest.high;
+    r->vs_turns = (int64_t)contest.turns;
+    return 0;
+}
+
+/* guilty: whose fault it is; -1: nobody can tell. */
+static void fail_all(struct contender c[], int n, int guilty, const char *status,
+                     const char *reason) {
+    char others[ROW_TEXT];
+    if (guilty < 0)
+        snprintf(others, sizeof others, "one of those timed in turns %s", reason);
+    else
+        snprintf(others, sizeof others, "of %s, timed in turns with it: %s",
+                 c[guilty].trial->impl->name, reason);
+    for (int i = 0; i < n; i++) finish(c[i].row, status, i == guilty || n == 1 ? reason : others);
+}
+
+/* Of a sustained trial: each reading is a mean since the one before. */
+static double mean_power_w(const struct samples *s) {
+    double joules = 0, before_s = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        joules += s->reading[i].conditions.power_w * (s->reading[i].at_s - before_s);
+        before_s = s->reading[i].at_s;
+    }
+    return joules / before_s;
+}
+
+/* Timed, in turns where there are several. filled: the buffers hold the normal fill of the first one. */
+static void time_all(struct contender c[], int n, struct operands o[], struct device *d,
+                     const struct bench_settings *settings, bool filled) {
+    struct trial trial[MAX_CONTENDERS];
+    struct samples samples[MAX_CONTENDERS];
+    int guilty = 0;
+    for (int i = 0; i < n; i++) trial[i] = *c[i].trial;
+    if (!(filled && trial[0].fill == FILL_normal) && operands_fill(&o[0], trial[0].fill)) {
+        fail_all(c, n, -1, "failed", "has operands that cannot be filled");
+        return;
+    }
     d->conditions(d); /* power is counted from here */
-    error = samples_take(d, t, &o, &settings->sampling, samples);
-    c = d->conditions(d);
-    damage = error ? NULL : operands_damage(&o);
+    const int error = samples_take(d, trial, o, n, &settings->sampling, samples, &guilty);
+    const struct conditions now = d->conditions(d);
+    const char *damage = error ? NULL : operands_damage(&o[0]);
+    for (int i = 0; i < n; i++) *c[i].samples = samples[i];
     if (error || damage) {
-        finish(r, damage ? "wrong" : "failed",
-               damage ? damage : "the kernel returned an error while it was timed");
-        goto done;
+        fail_all(c, n, damage ? -1 : guilty, damage ? "wrong" : "failed",
+                 damage ? damage : "the kernel returned an error while it was timed");
+        return;
     }
-    set_statistics(r, samples);
-    r->clock_ghz = c.clock_ghz;
-    r->temperature_c = c.temperature_c;
-    r->power_w = c.power_w;
-    row_set_text(r->throttle, c.throttle);
-    if (settings->count) count(r, d, t, &o);
-    set_rates(r, d, t);
-    if (settings->ceilings) set_roof(r, t, settings->ceilings);
-    finish(r, "ok", NULL);
-done:
-    if (strcmp(r->status, "ok") != 0) samples_free(samples);
-    operands_free(&o);
+    for (int i = 0; i < n; i++) {
+        struct row *r = c[i].row;
+        set_statistics(r, c[i].samples);
+        r->clock_ghz = now.clock_ghz;
+        r->temperature_c = now.temperature_c;
+        r->power_w = n > 1                   ? NAN /* it is of all of them together */
+                     : c[i].samples->reading ? mean_power_w(c[i].samples)
+                                             : now.power_w;
+        row_set_text(r->throttle, now.throttle);
+        if (settings->count) count(r, d, c[i].trial, &o[i]);
+        set_rates(r, d, c[i].trial);
+        if (settings->ceilings) set_roof(r, c[i].trial, settings->ceilings);
+        finish(r, "ok", NULL);
+    }
+    for (int i = 0; i < n; i++)
+        if (set_contest(c, n, i)) finish(c[i].row, "failed", "no memory for the ratio");
+}
+
+void bench_trial(struct device *d, const struct trial t[], const struct bench_settings *settings,
+                 struct row r[], struct samples samples[]) {
+    struct contender c[MAX_CONTENDERS];
+    struct operands o[MAX_CONTENDERS] = {{0}}, own[MAX_CONTENDERS], *by[MAX_CONTENDERS];
+    int n = 0, made = 0;
+    for (int i = 0; i <= t[0].more; i++) {
+        c[n] = (struct contender){&t[i], &r[i], &samples[i]};
+        n += enter(&c[n], d);
+    }
+    if (n == 0) return;
+    if (d->set_threads(d, t->copies > 1 ? t->copies : t->problem.threads)) {
+        for (int i = 0; i < n; i++) finish(c[i].row, "failed", "the threads could not be placed");
+        return;
+    }
+    n = make_operands(c, n, o, d, &made);
+    n = verify_all(c, n, o, by, settings);
+    for (int i = 0; i < n; i++) own[i] = *by[i];
+    if (n) time_all(c, n, own, d, settings, made == 1);
+    for (int i = 0; i <= t[0].more; i++)
+        if (strcmp(r[i].status, "ok") != 0) samples_free(&samples[i]);
+    while (made > 0) operands_free(&o[--made]);
 }

@@ -19,8 +19,9 @@ struct bench_settings {
 /* time_s > 0 takes the place of the effort's own time of sampling a trial. */
 struct bench_settings bench_settings_for(enum effort effort, double time_s);
 
-/* Runs one trial on an open device. Every outcome is a status in the row, never an error of the caller. The samples are
- * those behind an `ok` row, none behind another; samples_free() in every case. */
-void bench_trial(struct device *d, const struct trial *t, const struct bench_settings *settings,
-                 struct row *r, struct samples *samples);
+/* Runs a trial on an open device, with those behind it that are timed in turns with it: t, r, samples are arrays of
+ * 1 + t->more. Every outcome is a status in its row, never an error of the caller. The samples are those behind an `ok`
+ * row, none behind another; samples_free() in every case. */
+void bench_trial(struct device *d, const struct trial t[], const struct bench_settings *settings,
+                 struct row r[], struct samples samples[]);
 #endif

@@ -96,6 +96,7 @@ int chart_products(struct chart_out *out, const struct chart_run *run);
 int chart_vendors(struct chart_out *out, const struct chart_run *run);
 int chart_streams(struct chart_out *out, const struct chart_run *run);
 int chart_training(struct chart_out *out, const struct chart_run *run);
+int chart_sustained(struct chart_out *out, const struct chart_run *run);
 int chart_published(struct chart_out *out);
 
 /* All charts of one run. */

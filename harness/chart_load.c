@@ -85,7 +85,7 @@ static int add_run(struct chart_runs *runs, const char *dir, const char *device,
     run.folded = rows - run.bench.count;
     const struct rows *any = run.bench.count ? &run.bench : &run.peaks;
     row_set_text(run.device, device);
-    snprintf(run.when, sizeof run.when, "%.10s", any->row[0].when);
+    snprintf(run.when, sizeof run.when, "%.10s", any->count ? any->row[0].when : "");
     read_commit(dir, run.commit);
     for (size_t i = 0; i < run.bench.count; i++)
         if (strcmp(run.bench.row[i].status, "ok") == 0 && run.bench.row[i].threads > run.threads)
@@ -95,7 +95,7 @@ static int add_run(struct chart_runs *runs, const char *dir, const char *device,
 }
 
 int chart_runs_load(struct chart_runs *runs, const char *dir) {
-    struct rows bench = {0}, peaks = {0};
+    struct rows bench = {0}, peaks = {0}, series = {0};
     struct stat st;
     const size_t before = runs->count;
     const char *emulated = NULL;
@@ -104,14 +104,19 @@ int chart_runs_load(struct chart_runs *runs, const char *dir) {
         fprintf(stderr, "roofline: '%s' is not a folder\n", dir);
         return -1;
     }
-    if (read_rows(dir, "bench.csv", &bench) || read_rows(dir, "peaks.csv", &peaks)) goto done;
-    if (bench.count + peaks.count == 0) {
-        fprintf(stderr, "roofline: '%s' holds no rows in bench.csv or peaks.csv\n", dir);
+    if (read_rows(dir, "bench.csv", &bench) || read_rows(dir, "peaks.csv", &peaks) ||
+        read_rows(dir, "sustain.csv", &series))
+        goto done;
+    const size_t rows = bench.count + peaks.count;
+    if (rows + series.count == 0) {
+        fprintf(stderr, "roofline: '%s' holds no rows in bench.csv, peaks.csv or sustain.csv\n",
+                dir);
         goto done;
     }
-    for (size_t i = 0; i < bench.count + peaks.count; i++) {
-        const char *device =
-            i < bench.count ? bench.row[i].device : peaks.row[i - bench.count].device;
+    for (size_t i = 0; i < rows + series.count; i++) {
+        const char *device = i < bench.count ? bench.row[i].device
+                             : i < rows      ? peaks.row[i - bench.count].device
+                                             : series.row[i - rows].device;
         if (device_slug_is_emulated(device))
             emulated = device;
         else if (!has_device(runs, before, device) && add_run(runs, dir, device, &bench, &peaks))
@@ -128,6 +133,7 @@ int chart_runs_load(struct chart_runs *runs, const char *dir) {
 done:
     free(bench.row);
     free(peaks.row);
+    free(series.row);
     return status;
 }
 
@@ -239,9 +245,9 @@ static bool any_proven(const struct ceilings *c) {
 }
 
 int chart_all(struct chart_out *out, const struct chart_run *run) {
-    if (!run->bench.count)
+    if (!run->bench.count && run->peaks.count)
         fprintf(stderr, "roofline: no bench.csv: only the charts of ceilings are drawn\n");
-    if (!run->peaks.count)
+    if (!run->peaks.count && run->bench.count)
         fprintf(stderr, "roofline: no peaks.csv: charts without ceilings, and no rooflines\n");
     if (run->peaks.count && !any_proven(&run->roofs))
         fprintf(stderr, "roofline: no ceiling of peaks.csv is proven (was the machine busy?): the "
@@ -249,5 +255,6 @@ int chart_all(struct chart_out *out, const struct chart_run *run) {
     if (run->bench.count && run->peaks.count && chart_rooflines(out, run)) return -1;
     if (chart_bandwidth(out, run) || chart_ladder(out, run)) return -1;
     if (chart_products(out, run) || chart_vendors(out, run) || chart_streams(out, run)) return -1;
-    return chart_training(out, run) || chart_effects(out, run) ? -1 : 0;
+    return chart_training(out, run) || chart_effects(out, run) || chart_sustained(out, run) ? -1
+                                                                                            : 0;
 }

@@ -6,6 +6,7 @@
 #include "fleet_run.h"
 #include "options.h"
 #include "run.h"
+#include "sustain.h"
 #include "table.h"
 
 #include <getopt.h>
@@ -30,14 +31,18 @@ static void help(void) {
         "  --op LIST          operations: matmul, 'cast*' ... (default: all)\n"
         "  --dtype LIST       fp64 fp32 fp16 bf16 fp8_e4m3 fp8_e5m2 nvfp4 (default: all an op "
         "has)\n"
-        "  --impl LIST        best, vendor, all, or names (default: best,vendor)\n"
+        "  --impl LIST        best, vendor, all, or names (default: best,vendor; with --vs: best)\n"
+        "  --vs LIST          time them in turns with these, on the same buffers: names or as "
+        "--impl; "
+        "vendor: the\n"
+        "                     fastest library. ratio = its time / ours, above 1 ours is faster\n"
         "  --shape LIST       in the op's own dimensions: 4096, MxN, MxNxK, BxMxNxK (default: its "
         "sweep)\n"
         "  --layout LIST      nn nt tn of products, n t of matvec (default: the first; more with "
         "more effort)\n"
         "  --threads LIST     numbers or all (default: all; full: 1,all)\n"
         "  --cache MODE       warm, cold, both; auto: cold from 32 MiB on (default)\n"
-        "  --fill NAME        normal uniform integers constant zeros: what inputs hold while "
+        "  --fill LIST        normal uniform integers constant zeros: what inputs hold while "
         "timed (default: normal)\n"
         "  --effort NAME      smoke, default, full: how many shapes, how long\n"
         "  --device NAME      cpu, gpu, cuda:0 ... (default: the GPU where there is one); all, or "
@@ -57,6 +62,10 @@ static void help(void) {
         "long --time)\n"
         "  --rounds N         all of it N times over, so that `compare` knows how rounds differ "
         "(default: 1)\n"
+        "  --sustain SECONDS  each kernel for that long: rate, clock, power and temperature over "
+        "time to "
+        "DIR/sustain.csv,\n"
+        "                     and the first second against the last third\n"
         "  --in-process       no worker process: for debuggers\n"
         "Where to:\n"
         "  --out DIR          rows to DIR/bench.csv, their samples to DIR/samples.csv, the "
@@ -70,8 +79,12 @@ static void help(void) {
         "Examples:\n"
         "  roofline bench --op matmul --dtype fp32,bf16 --impl all --shape 1024x1024x1024\n"
         "  roofline bench --op 'cast*',relu --dtype bf16 --threads 1,all\n"
-        "  roofline bench --op copy --shape 67108864 --fill zeros     # what zeros do to a memory "
-        "bus\n"
+        "  roofline bench --op copy --shape 67108864 --fill zeros,normal   # what zeros do to a "
+        "memory bus\n"
+        "  roofline bench --sustain 60 --op matmul --dtype bf16 --shape 4096x4096x4096 --layout nn "
+        "--out run\n"
+        "  roofline bench --vs vendor --op matmul --dtype fp32 --threads 1,all\n"
+        "  roofline bench --vs portable --impl all --op gelu --dtype fp32\n"
         "  roofline peaks --out run && roofline bench --out run");
 }
 
@@ -84,6 +97,20 @@ struct options {
     int rounds;
     double patience_s;
 };
+
+/* A series is of one kernel on one device. */
+static int refuse_beside_sustain(const struct options *o, double rounds) {
+    const char *other = o->selection.vs      ? "--vs"
+                        : o->selection.check ? "--check"
+                        : o->count           ? "--counters"
+                        : o->csv             ? "--csv"
+                        : rounds > 1         ? "--rounds"
+                        : o->device && (strchr(o->device, ',') || strcmp(o->device, "all") == 0)
+                            ? "several devices"
+                            : NULL;
+    if (other) fprintf(stderr, "roofline: --sustain: not with %s\n", other);
+    return other ? -1 : 0;
+}
 
 /* 0 go on, 1 help was given, -1 complained. */
 static int parse(int argc, char **argv, struct options *o) {
@@ -108,6 +135,8 @@ static int parse(int argc, char **argv, struct options *o) {
         IN_PROCESS,
         OUT,
         RESUME,
+        VS,
+        SUSTAIN,
         PEAKS,
         CSV,
         QUIET
@@ -115,6 +144,8 @@ static int parse(int argc, char **argv, struct options *o) {
     static const struct option longs[] = {{"op", required_argument, NULL, OP},
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"impl", required_argument, NULL, IMPL},
+                                          {"vs", required_argument, NULL, VS},
+                                          {"sustain", required_argument, NULL, SUSTAIN},
                                           {"shape", required_argument, NULL, SHAPE},
                                           {"layout", required_argument, NULL, LAYOUT},
                                           {"threads", required_argument, NULL, THREADS},
@@ -137,7 +168,7 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"quiet", no_argument, NULL, QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    double interval = 0, time_cap = 0, rounds = 1;
+    double interval = 0, time_cap = 0, rounds = 1, sustain = 0;
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
     optind = 1;
@@ -153,6 +184,12 @@ static int parse(int argc, char **argv, struct options *o) {
         case IMPL:
             o->selection.impl = optarg;
             break;
+        case VS:
+            o->selection.vs = optarg;
+            break;
+        case SUSTAIN:
+            bad = option_number("--sustain", optarg, 0.1, 604800, &sustain);
+            break;
         case SHAPE:
             o->selection.shape = optarg;
             break;
@@ -167,8 +204,7 @@ static int parse(int argc, char **argv, struct options *o) {
             o->selection.cache = (enum cache_mode)choice;
             break;
         case FILL:
-            bad = option_choice("--fill", optarg, fill_names, FILL_COUNT, &choice);
-            o->selection.fill = (enum fill)choice;
+            o->selection.fill = optarg;
             break;
         case EFFORT:
             bad = option_choice("--effort", optarg, efforts, 3, &choice);
@@ -229,9 +265,20 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --resume needs --out DIR\n");
         return -1;
     }
+    if (o->selection.vs && !*o->selection.vs) {
+        fprintf(stderr, "roofline: --vs needs a name, vendor, best or all\n");
+        return -1;
+    }
+    if (o->selection.vs && o->selection.check) {
+        fprintf(stderr, "roofline: --check times nothing: not with --vs\n");
+        return -1;
+    }
+    if (sustain > 0 && refuse_beside_sustain(o, rounds)) return -1;
     o->settings = bench_settings_for(o->selection.effort, time_cap);
+    o->settings.sampling.sustain_s = sustain;
+    if (sustain > 0) o->run.file = "sustain.csv";
     if (interval > 0) o->settings.sampling.interval = interval / 100;
-    if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 60);
+    if (o->run.timeout_s <= 0) o->run.timeout_s = fmax(120, 4 * time_cap + 2 * sustain + 60);
     o->settings.count = o->count;
     o->rounds = (int)rounds;
     o->settings.check_only = o->selection.check;
@@ -255,6 +302,55 @@ static void print_line(const struct row *r, void *context) {
     (void)context;
     table_row(stdout, r);
     fflush(stdout);
+}
+
+/* Of a contest ours get a line; a rival only where it is wrong or failed, for then it stands in nobody's. Rows come in the
+ * order of their trials. */
+struct contest_lines {
+    const struct plan *plan;
+    size_t next;
+};
+
+static void print_contest(const struct row *r, void *context) {
+    struct contest_lines *lines = context;
+    const struct trial *t = &lines->plan->trial[lines->next++];
+    const bool quiet = strcmp(r->status, "ok") == 0 || strcmp(r->status, "refused") == 0;
+    if (t->rival && quiet) return;
+    table_vs_row(stdout, r);
+    fflush(stdout);
+}
+
+static void print_series(const struct row *r, const struct samples *s, void *context) {
+    (void)context;
+    sustain_print(stdout, r, s);
+    fflush(stdout);
+}
+
+/* A sustained trial that came to nothing; refused ones too. */
+static void print_failure(const struct row *r, void *context) {
+    (void)context;
+    if (strcmp(r->status, "ok") != 0) table_row(stdout, r);
+}
+
+/* 0, or -1 after one line on stderr. */
+static int refuse_series(const struct options *o, const struct fleet_part *part,
+                         const struct device *d, const struct plan *p) {
+    enum { MOST = 16 }; /* more are a mistake: each takes its time */
+    if (part->rank.size > 1)
+        fprintf(stderr, "roofline: --sustain: not in several ranks\n");
+    else if (d->emulated)
+        fprintf(stderr,
+                "roofline: --sustain: %s is emulated, and times of an emulated device mean "
+                "nothing\n",
+                d->name);
+    else if (p->count > MOST)
+        fprintf(stderr,
+                "roofline: --sustain: these options select %zu trials of %g s each; choose at "
+                "most %d\n",
+                p->count, o->settings.sampling.sustain_s, MOST);
+    else
+        return 0;
+    return -1;
 }
 
 /* Checks: only what is wrong gets a line of its own. */
@@ -284,6 +380,7 @@ int cmd_bench(int argc, char **argv) {
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
 
     int status = STATUS_ERROR;
+    struct contest_lines lines = {&plan, 0};
     struct fleet_part part;
     const int done =
         fleet_enter(&part, argc, argv, &o.device, &o.run.dir, o.run.file, o.patience_s);
@@ -293,19 +390,25 @@ int cmd_bench(int argc, char **argv) {
     o.selection.vendors = vendors_ask(device.vendors);
     const char *peaks_dir = o.selection.check ? NULL : o.run.dir;
     if (plan_build(&device, &o.selection, &plan) ||
-        ceilings_load(o.peaks, peaks_dir, &device, &ceilings))
+        (o.settings.sampling.sustain_s <= 0 && /* a series has no roof */
+         ceilings_load(o.peaks, peaks_dir, &device, &ceilings)))
         goto done;
     plan_repeat(&plan, o.rounds);
     if (ceilings.count) o.settings.ceilings = &ceilings;
     o.run.progress = !o.quiet;
-    if (o.csv) {
+    if (o.settings.sampling.sustain_s > 0) {
+        if (refuse_series(&o, &part, &device, &plan)) goto done;
+        o.run.on_row = print_failure;
+        o.run.on_samples = print_series;
+    } else if (o.csv) {
         row_print_header(stdout);
         o.run.on_row = print_csv;
     } else if (o.selection.check) {
         o.run.on_row = print_wrong;
-    } else if (!o.run.dir) {
-        table_header(stdout);
-        o.run.on_row = print_line;
+    } else if (!o.run.dir || o.selection.vs) {
+        (o.selection.vs ? table_vs_header : table_header)(stdout);
+        o.run.on_row = o.selection.vs ? print_contest : print_line;
+        o.run.context = &lines;
         o.run.progress = o.run.progress && !isatty(STDOUT_FILENO);
     }
     status = run_plan(&o.run, &device, &plan, &o.settings);

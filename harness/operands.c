@@ -6,11 +6,25 @@
 #include "../kernels/numerics.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { GUARD = 256, ALIGNMENT = 256, STAGGER = 5 * ALIGNMENT };
 static const unsigned char PATTERN = 0xff; /* NaN in every format that has one */
 
 static size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
+
+/* Zeros at first, then as calls leave it: each implementation has its own. */
+static int make_scratch(struct operands *o, const struct impl *impl, const struct args *problem) {
+    struct device *d = o->device;
+    o->scratch_bytes = impl->scratch_bytes ? impl->scratch_bytes(problem) : 0;
+    if (o->scratch_bytes) {
+        o->scratch = d->alloc(d, o->scratch_bytes);
+        if (!o->scratch) return -1;
+        if (d->clear && d->clear(d, o->scratch, o->scratch_bytes)) return -1;
+    }
+    for (int s = 0; s < o->sets; s++) o->args[s].scratch = o->scratch;
+    return 0;
+}
 
 int operands_make(struct operands *o, struct device *d, const struct impl *impl,
                   const struct args *problem, int sets) {
@@ -45,23 +59,29 @@ int operands_make(struct operands *o, struct device *d, const struct impl *impl,
         if (!d->host_visible && o->bytes[i] > o->staging_bytes) o->staging_bytes = o->bytes[i];
     }
     if (o->staging_bytes && !(o->staging = malloc(o->staging_bytes))) return -1;
-    if (impl->scratch_bytes && (o->scratch_bytes = impl->scratch_bytes(problem)) > 0) {
-        o->scratch = d->alloc(d, o->scratch_bytes);
-        if (!o->scratch) return -1;
-        if (d->clear && d->clear(d, o->scratch, o->scratch_bytes)) return -1;
-        for (int s = 0; s < sets; s++) o->args[s].scratch = o->scratch;
-    }
     for (int s = 0; s < sets; s++) o->args[s].stream = d->stream;
-    return 0;
+    return make_scratch(o, impl, problem);
+}
+
+int operands_share(struct operands *o, const struct operands *of, const struct impl *impl,
+                   const struct args *problem) {
+    *o = *of;
+    o->borrowed = true;
+    o->scratch = NULL;
+    o->scratch_bytes = 0;
+    o->args = malloc((size_t)of->sets * sizeof *o->args);
+    if (!o->args) return -1;
+    memcpy(o->args, of->args, (size_t)of->sets * sizeof *o->args);
+    return make_scratch(o, impl, problem);
 }
 
 void operands_free(struct operands *o) {
-    for (int i = 0; i < o->count; i++) {
+    for (int i = 0; i < o->count && !o->borrowed; i++) {
         o->device->release(o->device, o->slab[i], o->slab_bytes[i]);
         free(o->copy[i]);
     }
     if (o->device) o->device->release(o->device, o->scratch, o->scratch_bytes);
-    free(o->staging);
+    if (!o->borrowed) free(o->staging);
     free(o->args);
     *o = (struct operands){0};
 }

@@ -19,11 +19,16 @@ struct operands {
     void *staging;
     size_t staging_bytes;
     enum fill fill; /* of the last operands_fill() */
+    bool borrowed;  /* of operands_share(): only args and scratch are its own */
 };
 
 /* Allocates for `sets` copies of the problem. 0, or -1: it does not fit in memory. Free in both cases. */
 int operands_make(struct operands *o, struct device *d, const struct impl *impl,
                   const struct args *problem, int sets);
+/* The same buffers, and scratch of its own, for another implementation of the problem; valid as long as `of` is. 0, or
+ * -1: its scratch does not fit. Free in both cases, before `of`. */
+int operands_share(struct operands *o, const struct operands *of, const struct impl *impl,
+                   const struct args *problem);
 void operands_free(struct operands *o);
 
 /* Inputs from the fill, outputs and guard bands to patterns that read as NaN. 0, or a device error. */

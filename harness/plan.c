@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "plan.h"
 
+#include "options.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -61,6 +64,30 @@ static int check_impl(const struct device *d, const char *item) {
     fprintf(stderr, "roofline: unknown impl '%s' on %s; 'roofline list --device %s' names them\n",
             item, d->name, d->name);
     return -1;
+}
+
+static int check_impls(const struct device *d, const char *list) {
+    char item[NAME_BYTES];
+    while (next_item(&list, item)) {
+        if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0)
+            continue;
+        if (check_impl(d, item)) return -1;
+    }
+    return 0;
+}
+
+/* Reads "zeros,normal" into distinct fills; how many, or -1 after one line on stderr. */
+static int parse_fills(const char *list, enum fill fills[FILL_COUNT]) {
+    char item[NAME_BYTES];
+    int n = 0, choice;
+    if (!*list) return option_choice("--fill", list, fill_names, FILL_COUNT, &choice);
+    while (next_item(&list, item)) {
+        bool seen = false;
+        if (option_choice("--fill", item, fill_names, FILL_COUNT, &choice)) return -1;
+        for (int i = 0; i < n; i++) seen |= fills[i] == (enum fill)choice;
+        if (!seen) fills[n++] = (enum fill)choice;
+    }
+    return n;
 }
 
 /* ---- shapes ---- */
@@ -144,26 +171,58 @@ static bool accepts(const struct impl *impl, const struct args *problem) {
     return !impl->refuses || !impl->refuses(problem);
 }
 
-static void add_cache_modes(struct plan *p, const struct selection *s, struct trial t) {
-    const double bytes = op_footprint(&ops[t.impl->op], t.impl->dtype, t.problem.s);
-    const bool large = bytes >= COLD_BYTES;
-    if (s->check || s->cache == CACHE_warm || s->cache == CACHE_both ||
-        (s->cache == CACHE_auto && !large)) {
-        t.cold = false;
-        plan_add(p, &t);
-    }
-    if (!s->check &&
-        (s->cache == CACHE_cold || s->cache == CACHE_both || (s->cache == CACHE_auto && large))) {
-        t.cold = true;
-        plan_add(p, &t);
+static bool runs_in_mode(const struct selection *s, const struct trial *t, bool cold) {
+    const bool large = op_footprint(&ops[t->impl->op], t->impl->dtype, t->problem.s) >= COLD_BYTES;
+    if (s->check) return !cold;
+    if (s->cache == CACHE_auto) return cold == large;
+    return s->cache == CACHE_both || (s->cache == CACHE_cold) == cold;
+}
+
+/* These implementations in every mode of the cache, with every fill; in turns with each other where several are given. */
+static void add_modes(struct plan *p, const struct selection *s, struct trial t,
+                      const struct impl *const impl[], int count, int ours) {
+    enum fill fills[FILL_COUNT] = {FILL_normal};
+    const int fill_count = s->fill ? parse_fills(s->fill, fills) : 1;
+    t.impl = impl[0];
+    for (int cold = 0; cold < 2; cold++) {
+        if (!runs_in_mode(s, &t, cold)) continue;
+        for (int f = 0; f < fill_count; f++) {
+            for (int i = 0; i < count; i++) {
+                struct trial one = t;
+                one.impl = impl[i];
+                one.cold = cold;
+                one.fill = fills[f];
+                one.rival = i >= ours;
+                one.more = count - 1 - i;
+                plan_add(p, &one);
+            }
+        }
     }
 }
 
-/* Trials of every selected implementation of one problem. */
+/* Of a vendor's row only the library's name is known to be there: it is loaded by the worker alone. "all" and "vendor" do
+ * not mean what cannot run; a name does, and the row says why it can't. */
+static bool wanted(const struct selection *s, const char *list, const struct impl *row,
+                   const struct impl *best, const struct args *problem, bool vendor) {
+    const bool runs = vendor ? vendors_have(&s->vendors, row->name) != 0 : accepts(row, problem);
+    return ((selects(list, "all") || (vendor && selects(list, "vendor"))) && runs) ||
+           (row == best && selects(list, "best")) || selects(list, row->name);
+}
+
+/* Problems with and without a rival. */
+struct contests {
+    size_t held, alone;
+};
+
+/* Trials of every selected implementation of one problem. What both lists select is a rival, unless nothing of ours would
+ * be left. */
 static void add_impls(struct plan *p, const struct device *d, const struct selection *s,
-                      enum op_id op, enum dtype dtype, struct trial t) {
-    const struct impl *best = NULL, *row;
-    const char *list = s->impl ? s->impl : s->check ? "all" : "best,vendor";
+                      enum op_id op, enum dtype dtype, struct trial t, struct contests *contests) {
+    const struct impl *best = NULL, *row, *found[MAX_CONTENDERS], *sorted[MAX_CONTENDERS];
+    enum { OURS = 1, RIVAL = 2 };
+    int side[MAX_CONTENDERS], count = 0, ours = 0;
+    bool some_ours_alone = false;
+    const char *list = s->impl ? s->impl : s->check ? "all" : s->vs ? "best" : "best,vendor";
     const struct impl *const *const groups[] = {d->kernels, d->vendors->kernels};
     for (const struct impl *const *table = d->kernels; *table; table++)
         for (row = *table; row->run; row++)
@@ -172,24 +231,37 @@ static void add_impls(struct plan *p, const struct device *d, const struct selec
         for (const struct impl *const *table = groups[g]; *table; table++) {
             for (row = *table; row->run; row++) {
                 if (row->op != op || row->dtype != dtype) continue;
-                const bool vendor = g == 1;
-                /* A library is loaded by the worker alone: here only its name is known to be there. */
-                const bool runs =
-                    vendor ? vendors_have(&s->vendors, row->name) != 0 : accepts(row, &t.problem);
-                /* "all" and "vendor" are not asked for what cannot run; a name is, and the row says why it can't. */
-                const bool wanted =
-                    ((selects(list, "all") || (vendor && selects(list, "vendor"))) && runs) ||
-                    (row == best && selects(list, "best")) || selects(list, row->name);
-                if (!wanted) continue;
-                t.impl = row;
-                add_cache_modes(p, s, t);
+                int of = wanted(s, list, row, best, &t.problem, g == 1) ? OURS : 0;
+                if (s->vs && wanted(s, s->vs, row, best, &t.problem, g == 1)) of |= RIVAL;
+                if (!of) continue;
+                assert(count < MAX_CONTENDERS);
+                found[count] = row;
+                side[count++] = of;
+                some_ours_alone |= of == OURS;
             }
         }
+    }
+    const int both = some_ours_alone ? RIVAL : OURS;
+    for (int pass = OURS; pass <= RIVAL; pass++) {
+        for (int i = 0, at = pass == OURS ? 0 : ours; i < count; i++) {
+            if ((side[i] == (OURS | RIVAL) ? both : side[i]) != pass) continue;
+            sorted[at++] = found[i];
+            ours += pass == OURS;
+        }
+    }
+    if (ours == 0) return;
+    contests->held += ours < count;
+    contests->alone += ours == count;
+    if (ours < count) {
+        add_modes(p, s, t, sorted, count, ours);
+    } else {
+        for (int i = 0; i < count; i++) add_modes(p, s, t, &sorted[i], 1, 1);
     }
 }
 
 static void add_layouts(struct plan *p, const struct device *d, const struct selection *s,
-                        enum op_id op, enum dtype dtype, struct trial t, bool all_layouts) {
+                        enum op_id op, enum dtype dtype, struct trial t, bool all_layouts,
+                        struct contests *contests) {
     bool first = true;
     for (int layout = 0; layout < LAYOUT_COUNT; layout++) {
         if (!(ops[op].layouts >> layout & 1) || !selects(s->layout, layout_names[layout])) continue;
@@ -199,11 +271,11 @@ static void add_layouts(struct plan *p, const struct device *d, const struct sel
         const bool product = (ops[op].layouts >> LAYOUT_NN & 1) != 0;
         t.problem.alpha = product ? 1 : 0.5;
         t.problem.beta = 0;
-        add_impls(p, d, s, op, dtype, t);
+        add_impls(p, d, s, op, dtype, t, contests);
         if (!s->check || !op_takes_beta(&ops[op])) continue;
         t.problem.alpha = -0.5;
         t.problem.beta = 2;
-        add_impls(p, d, s, op, dtype, t);
+        add_impls(p, d, s, op, dtype, t, contests);
     }
 }
 
@@ -256,7 +328,8 @@ static int collect_shapes(const struct device *d, const struct selection *s, con
     return n;
 }
 
-static int add_op(struct plan *p, struct device *d, const struct selection *s, enum op_id op) {
+static int add_op(struct plan *p, struct device *d, const struct selection *s, enum op_id op,
+                  struct contests *contests) {
     enum { MAX_SHAPES = 64 };
     struct shape shapes[MAX_SHAPES];
     int threads[MAX_THREAD_COUNTS];
@@ -276,11 +349,10 @@ static int add_op(struct plan *p, struct device *d, const struct selection *s, e
                 struct trial trial = {
                     .copies = 1,
                     .round = 1,
-                    .fill = s->fill,
                     .problem = {.s = shapes[i], .threads = threads[t], .gpu = d->gpu}};
                 const bool all_layouts = s->check || s->effort == EFFORT_full ||
                                          (s->effort == EFFORT_default && i == count - 1);
-                add_layouts(p, d, s, op, (enum dtype)dtype, trial, all_layouts);
+                add_layouts(p, d, s, op, (enum dtype)dtype, trial, all_layouts, contests);
             }
         }
     }
@@ -302,23 +374,32 @@ static void complain_of_nothing(const struct device *d, const struct selection *
 
 int plan_build(struct device *d, const struct selection *s, struct plan *out) {
     *out = (struct plan){0};
-    const char *impls = s->impl;
-    char item[NAME_BYTES];
+    enum fill fills[FILL_COUNT];
+    struct contests contests = {0, 0};
     if (check_list("op", s->op, OP_COUNT, op_name) ||
         check_list("dtype", s->dtype, DTYPE_COUNT, dtype_name) ||
-        check_list("layout", s->layout, LAYOUT_COUNT, layout_name))
+        check_list("layout", s->layout, LAYOUT_COUNT, layout_name) || check_impls(d, s->impl) ||
+        check_impls(d, s->vs) || (s->fill && parse_fills(s->fill, fills) < 0))
         return -1;
-    while (next_item(&impls, item)) {
-        if (strcmp(item, "best") == 0 || strcmp(item, "vendor") == 0 || strcmp(item, "all") == 0)
-            continue;
-        if (check_impl(d, item)) return -1;
-    }
     for (int op = 0; op < OP_COUNT; op++) {
         if (!selects(s->op, ops[op].name)) continue;
-        if (add_op(out, d, s, (enum op_id)op)) goto failed;
+        if (add_op(out, d, s, (enum op_id)op, &contests)) goto failed;
     }
-    if (out->count) return 0;
-    complain_of_nothing(d, s);
+    if (out->count == 0) {
+        complain_of_nothing(d, s);
+        goto failed;
+    }
+    if (!s->vs || contests.alone == 0) return 0;
+    if (contests.held == 0 && strcmp(s->vs, "vendor") != 0) {
+        fprintf(stderr,
+                "roofline: --vs '%s': none of these problems has such an implementation beside "
+                "those selected\n",
+                s->vs);
+        goto failed;
+    }
+    fprintf(stderr, "roofline: --vs %s: %zu of %zu problems have no such rival here: timed alone\n",
+            s->vs, contests.alone, contests.alone + contests.held);
+    return 0;
 failed:
     free(out->trial);
     *out = (struct plan){0};
@@ -336,18 +417,53 @@ void plan_repeat(struct plan *p, int rounds) {
     }
 }
 
-void plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done) {
+/* The row of a trial; NULL: there is none. */
+static const struct row *row_of(const struct trial *t, const struct device *d,
+                                const struct rows *rows) {
+    struct row key;
+    row_init(&key);
+    trial_key(t, d, &key);
+    for (size_t i = 0; i < rows->count; i++)
+        if (row_same_key(&key, &rows->row[i])) return &rows->row[i];
+    return NULL;
+}
+
+/* Whether what a row was timed against is among the trials. */
+static bool is_contender(const char *vs, const struct trial t[], int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(t[i].impl->name, vs) == 0) return true;
+    return false;
+}
+
+int plan_drop_measured(struct plan *p, const struct device *d, const struct rows *done) {
     size_t kept = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        struct row key;
-        bool measured = false;
-        row_init(&key);
-        trial_key(&p->trial[i], d, &key);
-        for (size_t j = 0; j < done->count && !measured; j++)
-            measured = row_same_key(&key, &done->row[j]);
-        if (!measured) p->trial[kept++] = p->trial[i];
+    for (size_t i = 0; i < p->count;) {
+        const struct trial *t = &p->trial[i];
+        const int together = 1 + t->more;
+        int measured = 0, contested = 0, timed[2] = {0, 0};
+        for (int k = 0; k < together; k++) {
+            const struct row *row = row_of(&t[k], d, done);
+            if (!row) continue;
+            measured++;
+            timed[t[k].rival] += strcmp(row->status, "ok") == 0;
+            contested += is_contender(row->vs, t, together);
+        }
+        const bool held = timed[0] && timed[1];
+        if (measured && together > 1 &&
+            (measured < together || (held && contested < timed[0] + timed[1]))) {
+            char name[160];
+            trial_name(t, name, sizeof name);
+            fprintf(stderr,
+                    "roofline: %s: has rows that were not timed in turns with these: --vs wants a "
+                    "folder without them\n",
+                    name);
+            return -1;
+        }
+        for (int k = 0; k < together && !measured; k++) p->trial[kept++] = p->trial[i + (size_t)k];
+        i += (size_t)together;
     }
     p->count = kept;
+    return 0;
 }
 
 void trial_key(const struct trial *t, const struct device *d, struct row *r) {
@@ -380,5 +496,7 @@ void trial_name(const struct trial *t, char *text, size_t size) {
         used +=
             snprintf(text + used, size - (size_t)used, "%s%" PRId64, i ? "x" : "", *dimension[i]);
     if (t->problem.layout > LAYOUT_NN && used >= 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, " %s", layout_names[t->problem.layout]);
+        used += snprintf(text + used, size - (size_t)used, " %s", layout_names[t->problem.layout]);
+    if (t->more && used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, " in turns with %d", t->more);
 }

@@ -419,30 +419,29 @@ void rows_keep_device(struct rows *rows, const char *device) {
 
 /* ---- an append-only file ---- */
 
-/* The row, or the header for NULL, as it stands in a file. Returns its length; 0 after one line on stderr. */
-static size_t print_line(char line[LINE_MAX_BYTES], const struct row *r) {
-    FILE *text = fmemopen(line, LINE_MAX_BYTES, "w");
-    if (!text) {
-        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
-        return 0;
-    }
-    if (r)
-        row_print(text, r);
-    else
-        row_print_header(text);
-    const long length = ftell(text);
-    fclose(text);
-    return (size_t)length;
-}
-
 int row_file_open(struct append_file *f, const char *path) {
-    char header[LINE_MAX_BYTES];
+    char header[LINE_MAX_BYTES] = "";
     *f = (struct append_file){.fd = -1};
-    return print_line(header, NULL) ? append_file_open(f, path, header, true) : -1;
+    FILE *text = fmemopen(header, LINE_MAX_BYTES, "w");
+    if (text) row_print_header(text);
+    if (!text || fclose(text) != 0) {
+        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
+        return -1;
+    }
+    return append_file_open(f, path, header, true);
 }
 
-int row_file_append(struct append_file *f, const struct row *r) {
-    char line[LINE_MAX_BYTES];
-    const size_t length = print_line(line, r);
-    return length ? append_file_write(f, line, length) : -1;
+int row_file_append(struct append_file *f, const struct row r[], int count) {
+    char *lines = NULL;
+    size_t length;
+    int status = -1;
+    FILE *text = open_memstream(&lines, &length);
+    if (text) {
+        for (int i = 0; i < count; i++) row_print(text, &r[i]);
+        if (fclose(text) == 0) status = append_file_write(f, lines, length);
+    } else {
+        fprintf(stderr, "roofline: cannot format a row: %s\n", strerror(errno));
+    }
+    free(lines);
+    return status;
 }

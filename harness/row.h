@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROW_SCHEMA = 2, ROW_TEXT = 96 };
+enum { ROW_SCHEMA = 3, ROW_TEXT = 96 };
 
 #define ROW_STR(name)  char name[ROW_TEXT];
 #define ROW_INT(name)  int64_t name;
@@ -87,5 +87,6 @@ void rows_keep_device(struct rows *rows, const char *device);
 /* An append-only result file: every row is one write, synced. A second run on the same file is refused. 0, or -1 after
  * one line on stderr. */
 int row_file_open(struct append_file *f, const char *path);
-int row_file_append(struct append_file *f, const struct row *r); /* nothing torn stays */
+int row_file_append(struct append_file *f, const struct row r[],
+                    int count); /* all of them or none; nothing torn stays */
 #endif

@@ -6,6 +6,7 @@
 #include "os.h"
 #include "runinfo.h"
 #include "samples_file.h"
+#include "sustain.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -125,16 +126,57 @@ static int consider_earlier(struct run *run, const char *path, struct device *d,
     }
     run->kept = earlier.count;
     for (size_t i = 0; i < earlier.count; i++) run->count[status_of(&earlier.row[i])]++;
-    plan_drop_measured(plan, d, &earlier);
+    const int status = plan_drop_measured(plan, d, &earlier);
     free(earlier.row);
-    return 0;
+    return status;
+}
+
+/* Of sustained trials: those whose series the file has. A series is written whole. */
+static int consider_series(struct run *run, const char *path, struct device *d, struct plan *plan) {
+    struct rows earlier;
+    bool torn;
+    const size_t before = plan->count;
+    if (access(path, F_OK) != 0) return 0;
+    if (rows_read(path, &earlier, &torn)) return -1;
+    int status = plan_drop_measured(plan, d, &earlier);
+    free(earlier.row);
+    run->kept = before - plan->count;
+    if (!status && run->kept && !run->resume) {
+        fprintf(stderr,
+                "roofline: '%s' has %zu of these %zu series already; --resume leaves them out\n",
+                path, run->kept, before);
+        status = -1;
+    }
+    return status;
+}
+
+/* Rows of trials that were run together, to the files and to the caller. 0, or -1 after one line on stderr. */
+static int keep(struct run *run, int count, const struct row r[], struct samples samples[],
+                struct append_file *file, struct append_file *samples_file, bool sustained) {
+    int status = 0;
+    /* The samples first: a row that is there has them. */
+    for (int k = 0; k < count; k++) {
+        if (!status && run->dir)
+            status = sustained ? sustain_file_append(file, &r[k], &samples[k])
+                               : samples_file_append(samples_file, run->file, &r[k], &samples[k]);
+        if (!status && run->on_samples) run->on_samples(&r[k], &samples[k], run->context);
+        samples_free(&samples[k]);
+    }
+    if (!status && run->dir && !sustained) status = row_file_append(file, r, count);
+    for (int k = 0; k < count && !status; k++) {
+        run->count[status_of(&r[k])]++;
+        if (run->on_row) run->on_row(&r[k], run->context);
+    }
+    return status;
 }
 
 int run_plan(struct run *run, struct device *d, struct plan *plan,
              const struct bench_settings *settings) {
     int status = STATUS_ERROR;
     char *path = run->dir ? path_join(run->dir, run->file) : NULL;
-    char *samples_path = run->dir ? path_join(run->dir, "samples.csv") : NULL;
+    const bool sustained =
+        settings->sampling.sustain_s > 0; /* its file has the samples, and no rows */
+    char *samples_path = run->dir && !sustained ? path_join(run->dir, "samples.csv") : NULL;
     struct append_file file = {.fd = -1};
     struct append_file samples_file = {.fd = -1};
     struct worker worker;
@@ -142,7 +184,9 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
     catch_signals();
 
     if (path && make_directory(run->dir)) goto done;
-    if (path && (consider_earlier(run, path, d, plan) || row_file_open(&file, path))) goto done;
+    if (path && (sustained ? consider_series(run, path, d, plan) || sustain_file_open(&file, path)
+                           : consider_earlier(run, path, d, plan) || row_file_open(&file, path)))
+        goto done;
     if (samples_path && samples_file_open(&samples_file, samples_path)) goto done;
     worker.not_for_child[0] = file.fd;
     worker.not_for_child[1] = samples_file.fd;
@@ -154,28 +198,22 @@ int run_plan(struct run *run, struct device *d, struct plan *plan,
                                 .start_s = os_now_s(),
                                 .total = plan->count};
     size_t i = 0;
-    for (; i < plan->count && !interrupted; i++) {
-        struct row r;
-        struct samples samples;
+    while (i < plan->count && !interrupted) {
+        static struct row r[MAX_CONTENDERS];
+        struct samples samples[MAX_CONTENDERS];
+        const int count = 1 + plan->trial[i].more;
         show_progress(&progress, i, &plan->trial[i]);
         if (run->in_process) {
-            bench_trial(d, &plan->trial[i], settings, &r, &samples);
+            bench_trial(d, &plan->trial[i], settings, r, samples);
         } else {
-            const int stopped = worker_run(&worker, i, run->timeout_s, &interrupted, &r, &samples);
+            const int stopped =
+                worker_run(&worker, i, count * run->timeout_s, &interrupted, r, samples);
             if (stopped > 0) break;
             if (stopped < 0) goto done;
         }
-        /* The samples first: a row that is there has them. */
-        const int unwritten =
-            (samples_path && samples_file_append(&samples_file, run->file, &r, &samples)) ||
-            (path && row_file_append(&file, &r));
-        samples_free(&samples);
-        if (unwritten) goto done;
-        run->count[status_of(&r)]++;
-        if (run->on_row) {
-            if (progress.shown && progress.terminal) fprintf(stderr, "\r\033[K");
-            run->on_row(&r, run->context);
-        }
+        if (progress.shown && progress.terminal && run->on_row) fprintf(stderr, "\r\033[K");
+        if (keep(run, count, r, samples, &file, &samples_file, sustained)) goto done;
+        i += (size_t)count;
     }
     show_progress(&progress, i, NULL);
     if (interrupted) {

@@ -12,6 +12,8 @@ struct run {
     int argc;               /* the command line, for run.json */
     char **argv;
     void (*on_row)(const struct row *r, void *context); /* NULL: none */
+    void (*on_samples)(const struct row *r, const struct samples *s,
+                       void *context); /* of a row, before it; NULL: none */
     void *context;
     /* results */
     size_t kept;     /* rows that a resumed file had */

@@ -10,13 +10,21 @@ struct sampling {
     double interval; /* stop when the 95 % interval of the median is within +- this fraction */
     double least_s, most_s; /* of sampling: the interval may end it from, the clock ends it at */
     double sample_s;        /* aimed at for one sample */
+    double sustain_s; /* > 0: one trial for that long, and the device is read after every sample */
 };
 
 /* One sample, as it was taken. */
 struct sample {
     double time_s;     /* a call's */
+    int turn;          /* 1, 2 ... of those taken in turns with others; 0: alone */
     char placement[7]; /* the label of its group */
     bool disturbed;    /* the system took a CPU away meanwhile */
+};
+
+/* What a device said after a sample. */
+struct reading {
+    double at_s; /* since the first sample began */
+    struct conditions conditions;
 };
 
 /* Samples taken while the threads lay alike; those of different placements are never mixed. */
@@ -32,13 +40,17 @@ struct samples {
     struct sample_group group[PLACEMENTS];
     struct sample *taken; /* [count], all of them in their order */
     size_t count;
-    int64_t reps; /* calls a sample */
-    bool narrow;  /* the interval ended it, not the clock */
+    struct reading *reading; /* [count], of a sustained trial; NULL: none */
+    int64_t reps;            /* calls a sample */
+    bool narrow;             /* the interval ended it, not the clock */
 };
 
-/* Returns 0, the kernel's code, or -1 without memory. samples_free() in every case. */
-int samples_take(struct device *d, const struct trial *t, const struct operands *o,
-                 const struct sampling *how, struct samples *out);
+/* Takes the samples of trial[0 ... n - 1]; of several in turns, forwards and backwards, so that what drifts meets all
+ * of them: each for how->most_s, until the ratios between ours and the rivals are known as well as the medians. Trials
+ * of several differ in nothing but their kernel, and o[i] share their buffers. Returns 0, a kernel's code, or -1 without
+ * memory; then *failed says which trial it was. samples_free() in every case. */
+int samples_take(struct device *d, const struct trial trial[], const struct operands o[], int n,
+                 const struct sampling *how, struct samples out[], int *failed);
 void samples_free(struct samples *s);
 
 /* The group to report: with a core for each thread before a shared one, that before mixed, then the larger one. */

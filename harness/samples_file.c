@@ -23,7 +23,7 @@ int samples_file_open(struct append_file *f, const char *path) {
     if (text) {
         fputs("file,", text);
         row_print_key_header(text);
-        fputs(",sample,placement,disturbed,time_s\n", text);
+        fputs(",sample,turn,placement,disturbed,time_s\n", text);
         if (fclose(text) == 0) status = append_file_open(f, path, header, false);
     } else {
         perror("roofline");
@@ -44,7 +44,9 @@ int samples_file_append(struct append_file *f, const char *file, const struct ro
             const struct sample *x = &s->taken[i];
             fprintf(text, "%.*s,", stem_length(file), file);
             row_print_key(text, r);
-            fprintf(text, ",%zu,%s,%d,", i + 1, x->placement, x->disturbed);
+            fprintf(text, ",%zu,", i + 1);
+            if (x->turn) fprintf(text, "%d", x->turn);
+            fprintf(text, ",%s,%d,", x->placement, x->disturbed);
             csv_print_real(text, x->time_s);
             fputc('\n', text);
         }

@@ -1,8 +1,9 @@
 /* samples_file.h - samples.csv: every sample behind the rows of a run, a line each, so that a comparison can be redone.
  *
  * Columns: file (bench or peaks: that .csv has the row), the key columns of columns.def, sample (1, 2 ... in the order of
- * time), placement (of the threads; a row's statistics are of one), disturbed (1: the system took a CPU away meanwhile),
- * time_s (seconds a call). A key whose samples start anew, as after a crash between samples and row, counts from there. */
+ * time), turn (1, 2 ... where implementations were timed in turns: what two of them took in one turn is a pair), placement
+ * (of the threads; a row's statistics are of one), disturbed (1: the system took a CPU away meanwhile), time_s (seconds a
+ * call). A key whose samples start anew, as after a crash between samples and row, counts from there. */
 #ifndef SAMPLES_FILE_H
 #define SAMPLES_FILE_H
 #include "row.h"

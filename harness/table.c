@@ -52,16 +52,44 @@ void table_header(FILE *f) {
             "at", "time", "+- %", "GFLOP/s", "GB/s", "% roof", "status");
 }
 
-void table_row(FILE *f, const struct row *r) {
+/* What was timed, where, and its median. */
+static void begin(FILE *f, const struct row *r) {
     char name[3 * ROW_TEXT], shape[96], time[32];
     snprintf(name, sizeof name, "%s.%s.%s", r->op, r->impl, r->dtype);
     format_shape(r, shape, sizeof shape);
     format_time(r->time_s, time, sizeof time);
     fprintf(f, "%-40s %-21s %3" PRId64 " %-4s %11s", name, shape, r->threads, r->level, time);
+}
+
+static void end(FILE *f, const struct row *r) {
+    fprintf(f, "  %s%s%s%s\n", r->status, r->reason[0] ? ": " : "", r->reason,
+            r->placement[0] && r->displaced > 0 ? " *" : "");
+}
+
+void table_row(FILE *f, const struct row *r) {
+    begin(f, r);
     cell(f, 7, 2, 50 * (r->ci_high_s - r->ci_low_s) / r->time_s);
     cell(f, 9, 2, r->flops > 0 ? r->gflop_s : NAN);
     cell(f, 8, 2, r->gbyte_s);
     cell(f, 7, 1, 100 * r->roof_fraction);
-    fprintf(f, "  %s%s%s%s\n", r->status, r->reason[0] ? ": " : "", r->reason,
-            r->placement[0] && r->displaced > 0 ? " *" : "");
+    end(f, r);
+}
+
+void table_vs_header(FILE *f) {
+    fprintf(f, "%-40s %-21s %3s %-4s %11s %7s  %-16s %11s %6s  %-15s  %s\n", "op.impl.dtype",
+            "shape", "thr", "at", "time", "% roof", "against", "its time", "ratio", "95 % interval",
+            "status");
+}
+
+void table_vs_row(FILE *f, const struct row *r) {
+    char time[32], interval[48] = "";
+    begin(f, r);
+    cell(f, 7, 1, 100 * r->roof_fraction);
+    format_time(r->vs_time_s, time, sizeof time);
+    if (isfinite(r->vs_low) && isfinite(r->vs_high))
+        snprintf(interval, sizeof interval, "%.3f ... %.3f", r->vs_low, r->vs_high);
+    fprintf(f, "  %-16s %11s", r->vs, time);
+    cell(f, 6, 3, r->vs_ratio);
+    fprintf(f, "  %-15s", interval);
+    end(f, r);
 }

@@ -6,6 +6,10 @@
 void table_header(FILE *f);
 void table_row(FILE *f, const struct row *r);
 
+/* Rows of bench --vs: each beside what it was timed against. */
+void table_vs_header(FILE *f);
+void table_vs_row(FILE *f, const struct row *r);
+
 /* "1.234 ms"; empty when unknown. */
 void format_time(double seconds, char *text, size_t size);
 

@@ -66,16 +66,26 @@ int worker_open(struct device *d) {
 }
 
 static int send_samples(struct samples *s, int out) {
+    const bool readings = s->reading != NULL;
     return transfer(write_some, out, &s->count, sizeof s->count) ||
-                   transfer(write_some, out, s->taken, s->count * sizeof *s->taken)
+                   transfer(write_some, out, s->taken, s->count * sizeof *s->taken) ||
+                   transfer(write_some, out, (void *)&readings, sizeof readings) ||
+                   (readings &&
+                    transfer(write_some, out, s->reading, s->count * sizeof *s->reading))
                ? -1
                : 0;
 }
 
 static int receive_samples(struct samples *s, int in) {
     if (transfer(read, in, &s->count, sizeof s->count)) return -1;
+    bool readings;
     s->taken = malloc((s->count + 1) * sizeof *s->taken);
-    return s->taken ? transfer(read, in, s->taken, s->count * sizeof *s->taken) : -1;
+    if (!s->taken || transfer(read, in, s->taken, s->count * sizeof *s->taken) ||
+        transfer(read, in, &readings, sizeof readings))
+        return -1;
+    if (!readings) return 0;
+    s->reading = malloc((s->count + 1) * sizeof *s->reading);
+    return s->reading ? transfer(read, in, s->reading, s->count * sizeof *s->reading) : -1;
 }
 
 static void serve(struct worker *w, int in, int out) {
@@ -91,13 +101,17 @@ static void serve(struct worker *w, int in, int out) {
         if (w->not_for_child[file] >= 0) close(w->not_for_child[file]);
     if (worker_open(d) || transfer(write_some, out, &ready, sizeof ready)) _exit(EXIT_FAILURE);
     while (transfer(read, in, &i, sizeof i) == 0) {
-        struct row r;
-        struct samples samples;
-        bench_trial(d, &w->plan->trial[i], w->settings, &r, &samples);
+        static struct row r[MAX_CONTENDERS];
+        struct samples samples[MAX_CONTENDERS];
+        const int count = 1 + w->plan->trial[i].more;
+        int sent = 0;
+        bench_trial(d, &w->plan->trial[i], w->settings, r, samples);
         const bool lost = d->alive && !d->alive(d);
         if (lost) close(in); /* before the row is out: the next trial must not be sent here */
-        if (transfer(write_some, out, &r, sizeof r) || send_samples(&samples, out)) break;
-        samples_free(&samples);
+        while (sent < count && transfer(write_some, out, &r[sent], sizeof r[sent]) == 0 &&
+               send_samples(&samples[sent], out) == 0)
+            samples_free(&samples[sent++]);
+        if (sent < count) break;
         if (lost) _exit(EXIT_FAILURE);
     }
     _exit(EXIT_SUCCESS);
@@ -149,19 +163,30 @@ static int start(struct worker *w) {
     return w->pid > 0 ? await_ready(w) : -1;
 }
 
-static void fail_row(struct worker *w, size_t i, const char *status, const char *reason,
-                     struct row *r) {
-    row_init(r);
-    trial_key(&w->plan->trial[i], w->device, r);
-    row_set_now(r->when);
-    row_set_text(r->status, status);
-    row_set_text(r->reason, reason);
+static void fail_rows(struct worker *w, size_t i, const char *status, const char *reason,
+                      struct row r[]) {
+    const struct trial *t = &w->plan->trial[i];
+    for (int k = 0; k <= t->more; k++) {
+        row_init(&r[k]);
+        trial_key(&t[k], w->device, &r[k]);
+        row_set_now(r[k].when);
+        row_set_text(r[k].status, status);
+        row_set_text(r[k].reason, reason);
+    }
+}
+
+static int receive(struct worker *w, int count, struct row r[], struct samples samples[]) {
+    for (int k = 0; k < count; k++)
+        if (transfer(read, w->from, &r[k], sizeof r[k]) || receive_samples(&samples[k], w->from))
+            return -1;
+    return 0;
 }
 
 int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
-               struct row *r, struct samples *samples) {
+               struct row r[], struct samples samples[]) {
     char end[ROW_TEXT];
-    *samples = (struct samples){0};
+    const int count = 1 + w->plan->trial[i].more;
+    for (int k = 0; k < count; k++) samples[k] = (struct samples){0};
     if (w->pid == 0 && start(w)) return -1;
     bool lost = transfer(write_some, w->to, &i, sizeof i) != 0;
     if (lost) { /* it died after its last trial, which is not this one's fault */
@@ -179,21 +204,19 @@ int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_
             return 1;
         }
         if (ready > 0) {
-            if (transfer(read, w->from, r, sizeof *r) == 0 &&
-                receive_samples(samples, w->from) == 0)
-                return 0;
-            samples_free(samples);
+            if (receive(w, count, r, samples) == 0) return 0;
+            for (int k = 0; k < count; k++) samples_free(&samples[k]);
             lost = true;
         } else if (os_now_s() >= deadline) {
             kill(w->pid, SIGKILL);
             bury(w, end, sizeof end);
             snprintf(end, sizeof end, "no result within %.0f s; the worker was killed", timeout_s);
-            fail_row(w, i, "timeout", end, r);
+            fail_rows(w, i, "timeout", end, r);
             return 0;
         }
     }
     bury(w, end, sizeof end);
-    fail_row(w, i, "failed", end, r);
+    fail_rows(w, i, "failed", end, r);
     return 0;
 }
 

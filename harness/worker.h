@@ -19,11 +19,12 @@ struct worker {
 void worker_init(struct worker *w, struct device *d, const struct plan *plan,
                  const struct bench_settings *settings);
 
-/* Runs trial i. A child that dies gives a `failed` row with its signal, one that overstays a `timeout` row; the next
- * trial gets a new child. Returns 0, 1 when *stop became true meanwhile (r is then unset), -1 after one line on
- * stderr when no child can be had. Of the samples `taken` and `count` are set; samples_free() in every case. */
+/* Runs trial i and those timed in turns with it: r and samples have room for all. A child that dies gives `failed` rows
+ * with its signal, one that overstays `timeout` rows; the next trial gets a new child. Returns 0, 1 when *stop became true
+ * meanwhile (r is then unset), -1 after one line on stderr when no child can be had. Of the samples `taken`, `count`
+ * and `reading` are set; samples_free() in every case. */
 int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_atomic_t *stop,
-               struct row *r, struct samples *samples);
+               struct row r[], struct samples samples[]);
 
 void worker_stop(struct worker *w);
 

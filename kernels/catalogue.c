@@ -70,7 +70,7 @@ const char *const layout_names[LAYOUT_COUNT] = {"flat", "nn", "nt", "tn", "n", "
 
 bool impl_is_vendor(const char *impl) {
     static const char *const names[] = {"openblas", "blis",   "aocl", "mkl",
-                                        "onednn",   "cublas", "cub"};
+                                        "onednn",   "cublas", "cub",  "stream_loop"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(impl, names[i], strlen(names[i])) == 0) return true;
     return false;

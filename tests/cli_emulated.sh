@@ -51,6 +51,10 @@ if [ -n "${FAKE_CUPTI:-}" ]; then
     pass_if "--counters: status $status" [ "$status" -eq 0 ]
     pass_if "--counters: bytes in every row" [ "$(column counted_bytes | grep -cE '^[0-9.e+]+$')" -eq 2 ]
 fi
+refused "times of an emulated device mean nothing" "$roofline" bench "${on[@]}" --op copy --dtype fp32 --shape 1008 --sustain 0.2
+run "$roofline" bench "${on[@]}" --op copy --dtype fp32 --shape 100000 --impl all --vs best --time 0.01 --quiet --csv
+pass_if "--vs: status $status" [ "$status" -eq 0 ]
+pass_if "--vs: every row has its rival" [ "$(column vs | grep -c .)" -eq "$(column op | grep -c .)" ]
 refused "unknown impl 'openblas' on emu:sm_90" "$roofline" "${bench[@]}" --impl openblas
 run "$roofline" peaks "${on[@]}" --effort smoke --time 0.01 --quiet --out run
 pass_if "peaks --out: status $status" [ "$status" -eq 0 ]

@@ -1,4 +1,4 @@
-/* unit_plan.c - shapes, filters, cold and warm, resuming. */
+/* unit_plan.c - shapes, filters, cold and warm, contests, resuming. */
 #include "../harness/plan.h"
 #include "test.h"
 
@@ -98,6 +98,72 @@ static void selections(struct device *d) {
         CHECK(plan_build(d, &wrong[i], &p) != 0, "selection %zu was accepted", i);
 }
 
+/* Ours first, then the rivals, in every mode; each knows how many follow. */
+static void contests(struct device *d) {
+    struct plan p = {0};
+    struct selection s = {.op = "copy",
+                          .dtype = "fp32",
+                          .impl = "portable",
+                          .vs = "best,portable",
+                          .shape = "1000,100000000",
+                          .threads = "1",
+                          .fill = "zeros,normal,zeros"};
+    const char *best = NULL;
+    const struct selection alone = {.op = "copy", .dtype = "fp32", .impl = "best", .shape = "1000"};
+    CHECK(plan_build(d, &alone, &p) == 0 && p.count == 1 && !p.trial[0].more, "alone");
+    best = p.trial[0].impl->name;
+    free(p.trial);
+    if (strcmp(best, "portable") == 0) s.vs = "blis"; /* a CPU without another kernel */
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
+    CHECK(p.count == 8, "%zu trials: two problems, two fills, two kernels", p.count);
+    for (size_t i = 0; i < p.count; i++) {
+        const struct trial *t = &p.trial[i];
+        CHECK(t->rival == (i % 2 == 1) && t->more == (i % 2 == 0), "trial %zu", i);
+        CHECK((strcmp(t->impl->name, "portable") == 0) == !t->rival, "%s", t->impl->name);
+        CHECK(t->cold == (i >= 4), "trial %zu: small ones warm, large ones cold", i);
+        CHECK(t->fill == (i % 4 < 2 ? FILL_zeros : FILL_normal), "trial %zu: fill %d", i, t->fill);
+    }
+
+    /* Resumed: what is there whole is dropped; a part of it, or what was measured in other company, is refused. */
+    struct row done[2];
+    const struct rows both = {.row = done, .count = 2}, one = {.row = done, .count = 1};
+    for (int i = 0; i < 2; i++) {
+        row_init(&done[i]);
+        trial_key(&p.trial[2 + i], d, &done[i]);
+        row_set_text(done[i].status, "ok");
+        row_set_text(done[i].vs, p.trial[3 - i].impl->name);
+    }
+    CHECK(plan_drop_measured(&p, d, &one) != 0, "half of a contest");
+    CHECK(plan_drop_measured(&p, d, &both) == 0 && p.count == 6, "%zu left", p.count);
+    CHECK(p.trial[2].problem.s.n == 100000000 && !p.trial[2].rival && p.trial[2].more == 1,
+          "order");
+    free(p.trial);
+    CHECK(plan_build(d, &s, &p) == 0, "accepted");
+    row_set_text(done[0].vs, "another");
+    CHECK(plan_drop_measured(&p, d, &both) != 0, "against another one");
+    row_set_text(done[0].vs, "");
+    CHECK(plan_drop_measured(&p, d, &both) != 0, "alone");
+    row_set_text(done[1].status, "refused"); /* its rival could not run: then ours was alone */
+    CHECK(plan_drop_measured(&p, d, &both) == 0 && p.count == 6, "%zu left", p.count);
+    plan_repeat(&p, 2);
+    CHECK(p.count == 12 && p.trial[6].round == 2 && p.trial[6].more == 1 && p.trial[7].rival,
+          "rounds keep contests together");
+    free(p.trial);
+
+    s.vs = "portable"; /* none but itself */
+    CHECK(plan_build(d, &s, &p) != 0, "a contest with itself was accepted");
+    s.vs = "vendor"; /* no library is said to be installed */
+    CHECK(plan_build(d, &s, &p) == 0 && p.count == 4 && p.trial[0].more == 0, "no library: alone");
+    free(p.trial);
+    s.vs = "fastest";
+    CHECK(plan_build(d, &s, &p) != 0, "an unknown rival was accepted");
+    static const char *const fills[] = {"", "gravel", "zeros,gravel", "zeros;normal"};
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        const struct selection bad = {.op = "copy", .fill = fills[i]};
+        CHECK(plan_build(d, &bad, &p) != 0, "fill '%s' was accepted", fills[i]);
+    }
+}
+
 static void resuming(struct device *d) {
     struct plan p = {0};
     struct row done[2];
@@ -110,12 +176,12 @@ static void resuming(struct device *d) {
         trial_key(&p.trial[2 * i + 1], d, &done[i]);
     }
     const struct rows rows = {.row = done, .count = 2};
-    plan_drop_measured(&p, d, &rows);
+    CHECK(plan_drop_measured(&p, d, &rows) == 0, "dropped");
     CHECK(p.count == 2 && p.trial[0].problem.s.n == 16 && p.trial[1].problem.s.n == 48,
           "what is left, in order");
     done[0].threads += 1; /* another problem */
     done[1].threads += 1;
-    plan_drop_measured(&p, d, &rows);
+    CHECK(plan_drop_measured(&p, d, &rows) == 0, "nothing to drop");
     CHECK(p.count == 2, "%zu", p.count);
     free(p.trial);
 }
@@ -205,6 +271,7 @@ int main(void) {
     device_cpu_init(&d);
     shapes();
     selections(&d);
+    contests(&d);
     resuming(&d);
     levels();
     many_instances();

@@ -62,7 +62,7 @@ static void write_rows(const char *path, const struct row *row, int count) {
     struct append_file f;
     unlink(path);
     CHECK(row_file_open(&f, path) == 0, "%s", path);
-    for (int i = 0; i < count; i++) CHECK(row_file_append(&f, &row[i]) == 0, "row %d", i);
+    for (int i = 0; i < count; i++) CHECK(row_file_append(&f, &row[i], 1) == 0, "row %d", i);
     append_file_close(&f);
 }
 
@@ -219,7 +219,7 @@ static void test_every_cut(const char *path) {
               torn);
         free(got.row);
         CHECK(row_file_open(&file, path) == 0, "cut at %zu", cut);
-        CHECK(row_file_append(&file, &wrote[1]) == 0, "cut at %zu", cut);
+        CHECK(row_file_append(&file, &wrote[1], 1) == 0, "cut at %zu", cut);
         append_file_close(&file);
         CHECK(rows_read(path, &got, &torn) == 0 && !torn, "cut at %zu", cut);
         if (CHECK(got.count == expected, "cut at %zu: %zu rows", cut, got.count))
@@ -267,11 +267,11 @@ static void test_full_disk(const char *path) {
     for (int spare = 0; spare < 400; spare += 57) {
         limit.rlim_cur = (rlim_t)(size + spare);
         setrlimit(RLIMIT_FSIZE, &limit);
-        CHECK(row_file_append(&f, &r) == -1, "%d bytes left", spare);
+        CHECK(row_file_append(&f, &r, 1) == -1, "%d bytes left", spare);
         CHECK(size_of(path) == size, "%d bytes left: %ld, before %ld", spare, size_of(path), size);
     }
     setrlimit(RLIMIT_FSIZE, &kept);
-    CHECK(row_file_append(&f, &r) == 0, "there is room again");
+    CHECK(row_file_append(&f, &r, 1) == 0, "there is room again");
     append_file_close(&f);
     CHECK(rows_read(path, &got, &torn) == 0 && got.count == 2 && !torn, "%zu rows", got.count);
     free(got.row);

@@ -73,6 +73,80 @@ static void make_plan(struct plan *p, struct impl impls[KERNELS]) {
     }
 }
 
+static void remove_files(const char *folder) {
+    static const char *const files[] = {"rows.csv", "samples.csv", "run.json", "run.2.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = path_join(folder, files[i]);
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+/* In turns with one that is right: what is wrong drops out, what crashes or hangs costs the rows of all. */
+static void contests(struct device *d, const struct bench_settings *settings) {
+    static const struct {
+        kernel_fn *rival;
+        const char *ours, *theirs;
+    } cases[] = {
+        {right, "ok", "ok"},           {wrong, "ok", "wrong"},       {errs, "ok", "failed"},
+        {crashes, "failed", "failed"}, {degrades, "wrong", "wrong"}, {right, "ok", "ok"},
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    char folder[] = "/tmp/roofline-run-XXXXXX", *name[] = {"test"};
+    struct impl impls[CASES][2];
+    struct plan plan = {0};
+    struct rows rows = {0};
+    bool torn;
+    if (!mkdtemp(folder)) exit(1);
+    for (int i = 0; i < CASES; i++) {
+        for (int k = 0; k < 2; k++) {
+            impls[i][k] = (struct impl){
+                OP_copy, k ? "theirs" : "ours", DT_fp32, k ? cases[i].rival : right, NULL, NULL};
+            const struct trial t = {.impl = &impls[i][k],
+                                    .copies = 1,
+                                    .round = i + 1,
+                                    .rival = k,
+                                    .more = 1 - k,
+                                    .problem = {.s = {1, 1, 1000, 1}, .alpha = 1, .threads = 1}};
+            plan_add(&plan, &t);
+        }
+    }
+    struct run run = {.dir = folder, .file = "rows.csv", .timeout_s = 20, .argc = 1, .argv = name};
+    CHECK(run_plan(&run, d, &plan, settings) == STATUS_NO, "broken rivals answer no");
+    char *path = path_join(folder, "rows.csv");
+    CHECK(rows_read(path, &rows, &torn) == 0 && rows.count == (size_t)2 * CASES, "%zu rows",
+          rows.count);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct row *r = &rows.row[i];
+        const char *want = i % 2 ? cases[i / 2].theirs : cases[i / 2].ours;
+        const bool held = cases[i / 2].rival == right;
+        CHECK(strcmp(r->impl, i % 2 ? "theirs" : "ours") == 0, "row %zu is of %s", i, r->impl);
+        CHECK(strcmp(r->status, want) == 0, "case %zu, %s: %s: %s", i / 2, r->impl, r->status,
+              r->reason);
+        CHECK((r->time_s > 0) == (strcmp(want, "ok") == 0), "%s: only what is right has a time",
+              r->impl);
+        CHECK(strcmp(r->vs, held ? i % 2 ? "ours" : "theirs" : "") == 0, "case %zu against '%s'",
+              i / 2, r->vs);
+        CHECK((r->vs_ratio > 0) == held && (r->vs_turns >= 6) == held, "case %zu: ratio %g", i / 2,
+              r->vs_ratio);
+        CHECK(!held || (r->vs_low <= r->vs_ratio && r->vs_ratio <= r->vs_high), "%g <= %g <= %g",
+              r->vs_low, r->vs_ratio, r->vs_high);
+        CHECK(!held || r->vs_time_s == rows.row[i ^ 1].time_s, "the other one's median");
+    }
+    /* Both directions are of the same turns. */
+    for (size_t i = 0; i + 1 < rows.count; i += 2)
+        if (cases[i / 2].rival == right)
+            CHECK(rows.row[i].vs_turns == rows.row[i + 1].vs_turns &&
+                      rows.row[i].vs_low <= 1 / rows.row[i + 1].vs_ratio * (1 + 1e-6) &&
+                      rows.row[i].vs_high >= 1 / rows.row[i + 1].vs_ratio * (1 - 1e-6),
+                  "%g and %g", rows.row[i].vs_ratio, rows.row[i + 1].vs_ratio);
+    free(rows.row);
+    free(path);
+    free(plan.trial);
+    remove_files(folder);
+}
+
 int main(void) {
     char folder[] = "/tmp/roofline-run-XXXXXX", *name[] = {"test"};
     struct impl impls[KERNELS];
@@ -119,13 +193,8 @@ int main(void) {
     free(plan.trial);
     free(path);
 
-    const char *const files[] = {"rows.csv", "samples.csv", "run.json", "run.2.json"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        path = path_join(folder, files[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
+    remove_files(folder);
+    contests(&d, &settings);
     d.close(&d);
     return test_result();
 }

@@ -39,8 +39,7 @@ static int make_plan(struct device *d, int repeat, struct plan *out) {
                                     .impl = "best",
                                     .shape = set[i].shape,
                                     .threads = "1",
-                                    .cache = CACHE_warm,
-                                    .fill = FILL_normal};
+                                    .cache = CACHE_warm};
         if (plan_build(d, &s, &part)) return -1;
         for (size_t j = 0; j < part.count; j++) plan_add(out, &part.trial[j]);
         free(part.trial);

@@ -99,7 +99,8 @@ static int sections_of_run(const struct section *s) {
     if (s->report->no_gnuplot)
         fputs("<p class=\"note\">Made without gnuplot: the charts are missing.</p>\n", s->f);
     if (section_ceilings(s) || section_rooflines(s) || section_products(s) || section_streams(s) ||
-        section_vendors(s) || section_effects(s) || section_training(s) || section_memory(s))
+        section_vendors(s) || section_effects(s) || section_sustained(s) || section_training(s) ||
+        section_memory(s))
         return -1;
     section_claims(s);
     section_probes(s);

@@ -81,6 +81,7 @@ int section_products(const struct section *s);
 int section_streams(const struct section *s);
 int section_vendors(const struct section *s);
 int section_effects(const struct section *s);
+int section_sustained(const struct section *s);
 void section_claims(const struct section *s);
 void section_probes(const struct section *s);
 int section_training(const struct section *s);

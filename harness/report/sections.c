@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "../chart_comparison.h"
+#include "../sustain.h"
 #include "html.h"
 #include "svg.h"
 
@@ -408,4 +409,57 @@ int section_effects(const struct section *s) {
     fputs("</div>\n", s->f);
     section_end(s);
     return 0;
+}
+
+static void sustained_row(FILE *f, const struct sustain_series *x, const char *part,
+                          const struct sustain_part *p, bool by_flops, double of_burst) {
+    char shape[64], low[48], high[48];
+    chart_shape_text(&x->key, shape, sizeof shape);
+    fputs("<tr>", f);
+    html_cellf(f, "%s.%s.%s", x->key.op, x->key.impl, x->key.dtype);
+    html_cell(f, shape);
+    html_number(f, (double)x->key.threads, 6);
+    html_cell(f, x->key.fill);
+    html_cell(f, part);
+    html_number(f, p->rate, 4);
+    html_cellf(f, "%s ... %s", number_text(p->low, 4, low), number_text(p->high, 4, high));
+    html_cell(f, by_flops ? "GFLOP/s" : "GB/s");
+    html_number(f, of_burst, 4);
+    html_number(f, p->clock_ghz, 4);
+    html_number(f, p->temperature_c, 3);
+    html_number(f, p->power_w, 4);
+    html_number(f, p->pj_flop, 4);
+    html_number(f, p->pj_byte, 4);
+    fputs("</tr>\n", f);
+}
+
+int section_sustained(const struct section *s) {
+    static const char *const header[] = {
+        "What", "Shape",     "#Threads", "Fill", "Part", "#Rate",    "95 % interval",
+        "Unit", "#Of burst", "#GHz",     "#C",   "#W",   "#pJ/FLOP", "#pJ/byte"};
+    const struct chart_run *run = &s->report->runs.run[s->run];
+    struct sustain_list list;
+    int status = sustain_read(run->dir, run->device, &list);
+    if (!status && list.count) {
+        section_begin(s, "sustained", "Sustained");
+        fputs("<p>One kernel for a long time. Burst is its first second, sustained the last third; "
+              "the "
+              "clock is measured between samples; power, where it can be read, is of the whole "
+              "package or board.</p>\n",
+              s->f);
+        status = section_chart(s, s->run, "sustained");
+        html_table(s->f, "", "Burst and sustained (sustain.csv)", header, COUNT(header));
+        for (size_t i = 0; i < list.count && !status; i++) {
+            struct sustain_summary sum;
+            status = sustain_summarise(&list.series[i], &sum);
+            if (status) break;
+            sustained_row(s->f, &list.series[i], "burst", &sum.burst, sum.by_flops, NAN);
+            sustained_row(s->f, &list.series[i], "sustained", &sum.sustained, sum.by_flops,
+                          sum.sustained.rate / sum.burst.rate);
+        }
+        html_table_end(s->f);
+        section_end(s);
+    }
+    sustain_release(&list);
+    return status;
 }

@@ -31,7 +31,7 @@ static bool is_ok(const struct row *r) { return strcmp(r->status, "ok") == 0; }
 
 /* Columns that are there only where rows have something to say in them. */
 struct shown {
-    bool fill, placement, power, temperature, throttle, counted;
+    bool fill, placement, power, temperature, throttle, counted, vs;
 };
 
 static struct shown columns_of(const struct rows *rows) {
@@ -44,6 +44,7 @@ static struct shown columns_of(const struct rows *rows) {
         c.temperature = c.temperature || isfinite(r->temperature_c);
         c.throttle = c.throttle || *r->throttle;
         c.counted = c.counted || isfinite(r->counted_bytes);
+        c.vs = c.vs || *r->vs;
     }
     return c;
 }
@@ -85,6 +86,14 @@ static void print_row(FILE *f, const struct row *r, const struct shown *c) {
     if (c->power) html_number(f, r->power_w, 3);
     if (c->temperature) html_number(f, r->temperature_c, 3);
     if (c->throttle) html_cell(f, r->throttle);
+    if (c->vs) {
+        html_cell(f, r->vs);
+        html_number(f, r->vs_ratio, 4);
+        if (isfinite(r->vs_ratio))
+            html_cellf(f, "%.3f ... %.3f", r->vs_low, r->vs_high);
+        else
+            html_cell(f, "");
+    }
     fputs("</tr>\n", f);
 }
 
@@ -104,6 +113,11 @@ static void rows_table(const struct section *s, const struct rows *rows, const c
         header[columns++] = "#\xc2\xb0"
                             "C";
     if (c.throttle) header[columns++] = "Throttle";
+    if (c.vs) {
+        header[columns++] = "In turns with";
+        header[columns++] = "#Its time / this";
+        header[columns++] = "95 % interval";
+    }
     html_table(s->f, "sortable filter", caption, header, columns);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < rows->count && printed < MOST_ROWS; i++) {

@@ -1,0 +1,145 @@
+/* chart_sustain.c - what a kernel that runs for long does to rate, clock, power and temperature. From sustain.csv of the
+ * run's folder. */
+#include "chart.h"
+
+#include "sustain.h"
+
+#include <math.h>
+
+enum { MAX_SERIES = 8, PANELS = 4 };
+
+/* Whether the series differ in nothing but what their operands hold. */
+static bool fills_alone(const struct sustain_series s[], int count) {
+    for (int k = 1; k < count; k++) {
+        struct row same = s[k].key;
+        row_set_text(same.fill, s[0].key.fill);
+        if (!row_same_key(&same, &s[0].key)) return false;
+    }
+    return count > 1;
+}
+
+static void name_problem(const struct row *r, char text[static 128]) {
+    char shape[64];
+    chart_shape_text(r, shape, sizeof shape);
+    snprintf(text, 128, "%.24s %.16s %.40s", r->op, r->dtype, shape);
+}
+
+static void name_series(const struct row *r, char text[static 128]) {
+    char problem[128];
+    name_problem(r, problem);
+    snprintf(text, 128, "%.90s; %.16s", problem, r->fill);
+}
+
+struct panel {
+    const char *name, *axis;
+    double low, high;
+    bool any;
+};
+
+static void widen(struct panel *p, double x) {
+    if (isnan(x)) return;
+    p->low = p->any ? fmin(p->low, x) : x;
+    p->high = p->any ? fmax(p->high, x) : x;
+    p->any = true;
+}
+
+/* A span of a few percent at least: noise should not fill the picture. */
+static void set_range(struct chart_vars *v, const struct panel *p) {
+    const double least = 0.06 * p->high, span = fmax(p->high - p->low, least);
+    const double middle = (p->low + p->high) / 2;
+    char variable[32];
+    snprintf(variable, sizeof variable, "%s_low", p->name);
+    chart_set_number(v, variable, p->any ? fmax(0, middle - 0.62 * span) : NAN);
+    snprintf(variable, sizeof variable, "%s_high", p->name);
+    chart_set_number(v, variable, p->any ? middle + 0.62 * span : NAN);
+}
+
+/* "rate", "rate and clock", "rate, clock, power" */
+static void name_panels(const struct panel panel[PANELS], char text[static 128]) {
+    static const char *const words[PANELS] = {"rate", "clock", "power", "temperature"};
+    int left = -1;
+    size_t used = 0;
+    for (int p = 0; p < PANELS; p++) left += panel[p].any;
+    for (int p = 0; p < PANELS; p++) {
+        if (!panel[p].any) continue;
+        used += (size_t)snprintf(text + used, 128 - used, "%s%s", words[p],
+                                 left > 1    ? ", "
+                                 : left == 1 ? " and "
+                                             : "");
+        left--;
+    }
+}
+
+static int draw(struct chart_out *out, const struct chart_run *run, const struct sustain_series s[],
+                int count) {
+    bool by_flops = true;
+    for (int i = 0; i < count; i++) by_flops = by_flops && sustain_by_flops(&s[i]);
+    const bool tera = (by_flops ? s[0].point[0].gflop_s : s[0].point[0].gbyte_s) >= 10000;
+    const double scale = tera ? 1e-3 : 1; /* of rates to the axis */
+    const char *unit = by_flops ? tera ? "TFLOP/s" : "GFLOP/s" : tera ? "TB/s" : "GB/s";
+    struct panel panel[PANELS] = {{.name = "rate", .axis = unit},
+                                  {.name = "clock", .axis = "clock GHz"},
+                                  {.name = "power", .axis = "power W"},
+                                  {.name = "heat", .axis = "temperature C"}};
+    struct chart_vars v;
+    char text[128], variable[32], run_text[256];
+    double last = 0;
+    int panels = 0;
+    FILE *f = chart_data(out, "sustained", "name,at_s,rate,clock_ghz,power_w,temperature_c,series");
+    if (!f) return -1;
+    for (int k = 0; k < count; k++) {
+        name_series(&s[k].key, text);
+        for (size_t i = 0; i < s[k].count; i++) {
+            const struct sustain_point *at = &s[k].point[i];
+            const double x[PANELS] = {by_flops ? at->gflop_s : at->gbyte_s, at->clock_ghz,
+                                      at->power_w, at->temperature_c};
+            chart_csv_text(f, text);
+            chart_csv_number(f, at->at_s);
+            for (int p = 0; p < PANELS; p++) {
+                chart_csv_number(f, x[p]);
+                widen(&panel[p], x[p] * (p ? 1 : scale));
+            }
+            chart_csv_end(f, k);
+            last = fmax(last, at->at_s);
+        }
+    }
+    if (chart_data_close(out, f, "sustained") || chart_vars_open(&v)) return -1;
+    chart_subtitle(run, s[0].key.threads, run_text, sizeof run_text);
+    name_panels(panel, text);
+    chart_set_text(&v, "title_text", "Sustained: %s over time", text);
+    const bool fills = fills_alone(s, count);
+    (fills ? name_problem : name_series)(&s[0].key, text);
+    if (fills || count == 1)
+        chart_set_text(&v, "subtitle_text", "%s; %s", run_text, text);
+    else
+        chart_set_text(&v, "subtitle_text", "%s", run_text);
+    for (int k = 0; k < count; k++) {
+        name_series(&s[k].key, text);
+        snprintf(variable, sizeof variable, "series_%d", k);
+        chart_set_text(&v, variable, "%s", fills ? s[k].key.fill : text);
+    }
+    for (int p = 0; p < PANELS; p++) {
+        snprintf(variable, sizeof variable, "%s_axis", panel[p].name);
+        chart_set_text(&v, variable, "%s", panel[p].axis);
+        set_range(&v, &panel[p]);
+        panels += panel[p].any;
+    }
+    chart_set_data(&v, out, "sustain_data", "sustained");
+    chart_set_number(&v, "series", count);
+    chart_set_number(&v, "panels", panels);
+    chart_set_number(&v, "last", last);
+    chart_set_number(&v, "scale", scale);
+    chart_set_number(&v, "canvas_y", chart_height(out, 170 + 210 * panels));
+    chart_draw(out, &v, "sustain", "sustained");
+    return 0;
+}
+
+int chart_sustained(struct chart_out *out, const struct chart_run *run) {
+    struct sustain_list list;
+    if (!run->dir) return 0;
+    int status = sustain_read(run->dir, run->device, &list);
+    const int count = list.count < MAX_SERIES ? (int)list.count : MAX_SERIES;
+    if (!status && count) status = draw(out, run, list.series, count);
+    sustain_release(&list);
+    return status;
+}
