@@ -99,6 +99,20 @@ struct beside {
         int rows, cols; /* that are left */
     } stores;
     int rows_a_step;
+    struct packing { /* of the panel of B that is needed next, a step of it in a step */
+        panels_fn *pack;
+        const struct panel_source *x;
+        int64_t lane, lanes, p, end, k_step, step_bytes;
+        char *dst;
+    } packing;
+    bool packs_b; /* along the first panel of A */
+};
+
+/* Rows of 64 bytes `stride` apart: packed, or where they lie. */
+struct a_panel {
+    const char *at;
+    int64_t stride, step; /* bytes between rows, between steps of k */
+    const char *last;     /* the last step, packed, where k ends within it; or NULL */
 };
 
 static inline void fetch(struct ahead *a) {
@@ -113,6 +127,13 @@ static inline void fetch(struct ahead *a) {
     }
 }
 
+static inline void pack_step(struct packing *k) {
+    if (k->p >= k->end) return;
+    k->pack(k->x, k->lane, k->lanes, k->p, smaller(k->k_step, k->end - k->p), k->dst);
+    k->p += k->k_step;
+    k->dst += k->step_bytes;
+}
+
 static inline void some_stores(const struct finish *f, struct stores *s, int rows) {
     if (s->rows == 0) return;
     const int now = s->rows < rows ? s->rows : rows;
@@ -125,11 +146,12 @@ static inline void some_stores(const struct finish *f, struct stores *s, int row
 /* sums[32][32] gain `steps` of A times B; `rows` and `cols` of tiles, and B's copies, are constants
  * where this is inlined. */
 static inline __attribute__((always_inline)) void
-multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, const char *A,
+multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, struct a_panel a,
                const char *B, float *sums, bool fresh, const struct finish *f, struct beside *w) {
     enum { LD = PANEL * sizeof(float) };
     float *below = sums + TILE_LANES * PANEL;
     const float *next_sums = w->next_sums;
+    const char *A = a.at;
     tiles_fence(); /* what was packed and summed up is in memory */
     if (fresh) {
         _tile_zero(0);
@@ -142,9 +164,13 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
         if (rows > 1) _tile_loadd(2, below, LD);
         if (rows > 1 && cols > 1) _tile_loadd(3, below + TILE_LANES, LD);
     }
-    for (int64_t s = 0; s < steps; s++, A += A_STEP) {
-        _tile_loadd(4, A, TILE_LINE);
-        if (rows > 1) _tile_loadd(5, A + TILE_BYTES, TILE_LINE);
+    for (int64_t s = 0; s < steps; s++, A += a.step) {
+        if (a.last && s + 1 == steps) {
+            A = a.last;
+            a.stride = TILE_LINE;
+        }
+        _tile_loadd(4, A, a.stride);
+        if (rows > 1) _tile_loadd(5, A + TILE_LANES * a.stride, a.stride);
         for (int copy = 0; copy < copies; copy++, B += A_STEP) {
             _tile_stream_loadd(6, B, TILE_LINE);
             _tile_dpbf16ps(0, 4, 6);
@@ -162,8 +188,10 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
                 _mm_prefetch((const char *)next_sums, _MM_HINT_T0);
                 _mm_prefetch((const char *)(next_sums + TILE_LANES), _MM_HINT_T0);
             }
+        pack_step(&w->packing);
         some_stores(f, &w->stores, w->rows_a_step);
     }
+    tiles_fence(); /* all sums before were read: these may take their place */
     _tile_stored(0, sums, LD);
     if (cols > 1) _tile_stored(1, sums + TILE_LANES, LD);
     if (rows > 1) _tile_stored(2, below, LD);
@@ -171,13 +199,13 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
     tiles_fence(); /* sums are read after they were stored */
 }
 
-typedef void tiles_fn(int64_t steps, const char *A, const char *B, float *sums, bool fresh,
+typedef void tiles_fn(int64_t steps, struct a_panel a, const char *B, float *sums, bool fresh,
                       const struct finish *f, struct beside *w);
 
-#define TILES(name, rows, cols, copies)                                                    \
-    static void name(int64_t steps, const char *A, const char *B, float *sums, bool fresh, \
-                     const struct finish *f, struct beside *w) {                           \
-        multiply_tiles(rows, cols, copies, steps, A, B, sums, fresh, f, w);                \
+#define TILES(name, rows, cols, copies)                                                       \
+    static void name(int64_t steps, struct a_panel a, const char *B, float *sums, bool fresh, \
+                     const struct finish *f, struct beside *w) {                              \
+        multiply_tiles(rows, cols, copies, steps, a, B, sums, fresh, f, w);                   \
     }
 TILES(tiles_1x1, 1, 1, 1)
 TILES(tiles_1x2, 1, 2, 1)
@@ -197,6 +225,7 @@ static tiles_fn *const tiles[2][2][2] = {{{tiles_1x1, tiles_1x2}, {tiles_2x1, ti
 struct blocks {
     int64_t mc, nc, kc;
     bool a_whole, b_whole; /* packed as a whole before: blocks of it are used several times */
+    bool b_near;           /* in level 2 */
 };
 
 /* Offsets in bytes: what a team has in common, then what each thread has to itself. */
@@ -220,11 +249,13 @@ static struct blocks blocks_of(const struct panel_format *f, const struct args *
     const int64_t most = (shallow ? SHALLOW : (int64_t)c.level1 * 2 / 3 / A_STEP) * step;
     struct blocks b;
     b.kc = s.k <= most + most / 4 ? round_up(s.k, step) : even_block(s.k, most, step);
-    b.nc = even_block(s.n, (int64_t)c.level2 * 3 / 16 / (b.kc / step * line), PANEL);
+    const int64_t of_b = (int64_t)c.level2 * 3 / (b.kc < s.k ? 16 : 8);
+    b.nc = even_block(s.n, of_b / (b.kc / step * line), PANEL);
     const int64_t of_sums = (int64_t)c.level2 * 3 / 8 / (b.nc * (int64_t)sizeof(float));
     b.mc = even_block(s.m, of_sums, PANEL);
     b.a_whole = s.n > b.nc;
     b.b_whole = s.m > b.mc;
+    b.b_near = s.k * s.n * f->bits / 8 <= (int64_t)c.level2 / 2;
     return b;
 }
 
@@ -238,7 +269,7 @@ static struct workspace workspace_of(const struct panel_format *f, struct shape 
         w.B + (b.b_whole ? (size_t)(k_blocks * line * f->b_copies * panels_of(s.n) * PANEL) : 0);
     w.own_b = (size_t)(line * a_lanes);
     w.sums = w.own_b + (size_t)(line * f->b_copies * b_lanes);
-    w.own_bytes = w.sums + sizeof(float) * (size_t)(s.k > b.kc ? b.mc * b.nc : 2 * SUMS);
+    w.own_bytes = w.sums + sizeof(float) * (size_t)(s.k > b.kc ? b.mc * b.nc : SUMS);
     w.bytes = w.own + w.own_bytes * (size_t)threads;
     return w;
 }
@@ -253,7 +284,17 @@ struct product {
     struct blocks blocks;
     struct workspace w;
     char *scratch;
+    bool direct; /* tiles of A are loaded from where they lie */
 };
+
+/* Rows of bf16 whose panel fits into level 1, 64 sets of lines, as they do not fall into the same
+ * sets. Those that do, or that cross lines, are worth packing for more than a few panels of B. */
+static bool direct_a(const struct product *p) {
+    const int64_t row = 2 * p->s.k, apart = row & -row;
+    if (p->f != &panels_bf16 || p->A.p_step != 1) return false;
+    if (p->s.n <= 2 * PANEL) return true;
+    return row % LINE == 0 && smaller(apart, 64 * LINE) <= 2 * p->blocks.kc;
+}
 
 static int64_t steps_of(const struct product *p, int64_t kc) {
     return (kc + p->f->k_step - 1) / p->f->k_step;
@@ -273,39 +314,39 @@ static void pack_whole(const struct product *p, const struct panel_source *x, pa
 }
 
 /* Where a block of a whole begins. */
-static const char *whole_at(const struct product *p, const char *whole, int64_t lanes,
-                            int64_t step_bytes, int64_t lane, int64_t q) {
+static char *whole_at(const struct product *p, char *whole, int64_t lanes, int64_t step_bytes,
+                      int64_t lane, int64_t q) {
     const int64_t kc = p->blocks.kc, depth = smaller(kc, p->s.k - q);
     return whole + q / kc * steps_of(p, kc) * step_bytes * panels_of(lanes) +
            lane / PANEL * steps_of(p, depth) * step_bytes;
 }
 
-/* Packed panels of A times a packed block of B, p0 <= p < p0 + kc. */
-static void multiply_blocks(const struct product *p, struct range rows, struct range cols,
-                            int64_t p0, int64_t kc, const char *A, const char *B, float *sums,
+/* Panels of A times a block of B, p0 <= p < p0 + kc. Stores of the last sums are left to be done. */
+static void multiply_panels(const struct product *p, struct range rows, struct range cols,
+                            int64_t p0, int64_t kc, struct a_panel a, char *B, float *sums,
                             struct beside *w) {
-    const int64_t steps = steps_of(p, kc), n = p->s.n;
-    const int64_t a_panel = steps * A_STEP, b_panel = a_panel * p->f->b_copies;
+    const int64_t steps = steps_of(p, kc), n = p->s.n, b_step = A_STEP * p->f->b_copies;
     const bool first = p0 == 0, last = p0 + kc >= p->s.k, several = !first || !last;
     w->rows_a_step = (int)((PANEL + steps - 1) / steps);
-    float *at = sums;
-    for (int64_t i = rows.begin; i < rows.end; i += PANEL, A += a_panel) {
+    for (int64_t i = rows.begin; i < rows.end; i += PANEL) {
         const int height = (int)smaller(PANEL, rows.end - i);
-        const char *b = B;
-        for (int64_t j = cols.begin; j < cols.end; j += PANEL, b += b_panel) {
+        char *b = B;
+        for (int64_t j = cols.begin; j < cols.end; j += PANEL, b += steps * b_step) {
             const int width = (int)smaller(PANEL, cols.end - j);
-            w->next_sums = first ? NULL : at + SUMS;
+            const int64_t to_pack = w->packs_b ? smaller(PANEL, cols.end - j - PANEL) : 0;
+            if (to_pack > 0)
+                w->packing =
+                    (struct packing){p->f->pack_b, &p->B,        j + PANEL, to_pack,           p0,
+                                     p0 + kc,      p->f->k_step, b_step,    b + steps * b_step};
+            w->next_sums = first ? NULL : sums + SUMS;
             tiles[p->f->b_copies - 1][height > TILE_LANES][width > TILE_LANES](
-                steps, A, b, at, first, &p->finish, w);
-            some_stores(&p->finish, &w->stores, PANEL);
-            if (last) w->stores = (struct stores){at, p->C + i * n + j, height, width};
-            if (several)
-                at += SUMS;
-            else
-                at = at == sums ? sums + SUMS : sums;
+                steps, a, b, sums, first, &p->finish, w);
+            if (last) w->stores = (struct stores){sums, p->C + i * n + j, height, width};
+            if (several) sums += SUMS;
         }
+        w->packs_b = false;
+        a.at += a.stride == TILE_LINE ? steps * A_STEP : PANEL * a.stride;
     }
-    some_stores(&p->finish, &w->stores, PANEL);
 }
 
 /* Where a block of an operand lies, to be fetched. */
@@ -320,33 +361,64 @@ static struct ahead block_ahead(const struct product *p, const struct panel_sour
                     steps);
 }
 
-/* A block of C gains its terms q <= p < q + kc. */
+/* The block of B, packed now where it is not whole; of one that level 2 can have, the first panel,
+ * while the others are packed beside the first panel of A. */
+static char *block_of_b(const struct product *p, struct range cols, int64_t q, bool again,
+                        char *own_b, struct beside *w, int64_t all_steps) {
+    const int64_t kc = smaller(p->blocks.kc, p->s.k - q), b_step = A_STEP * p->f->b_copies;
+    const int64_t next = q + kc, width = cols.end - cols.begin;
+    if (p->blocks.b_whole) {
+        char *whole = p->scratch + p->w.B;
+        if (next < p->s.k) {
+            const int64_t steps = steps_of(p, smaller(kc, p->s.k - next));
+            w->b = ahead_of(whole_at(p, whole, p->s.n, b_step, cols.begin, next),
+                            panels_of(width) * b_step * steps, 0, 1, all_steps);
+        }
+        return whole_at(p, whole, p->s.n, b_step, cols.begin, q);
+    }
+    if (again) return own_b;
+    w->packs_b = p->blocks.b_near;
+    p->f->pack_b(&p->B, cols.begin, w->packs_b ? smaller(PANEL, width) : width, q, kc, own_b);
+    if (next < p->s.k && !w->packs_b)
+        w->b = block_ahead(p, &p->B, cols.begin, width, next, all_steps);
+    return own_b;
+}
+
+/* Where the rows can stay only the end of k within a step is packed. */
+static struct a_panel panel_of_a(const struct product *p, struct range rows, int64_t q, int64_t kc,
+                                 char *own) {
+    const int64_t whole = kc / p->f->k_step * p->f->k_step;
+    struct a_panel a = {.at = own, .stride = TILE_LINE, .step = A_STEP};
+    if (!p->direct || rows.end - rows.begin != PANEL) {
+        p->f->pack_a(&p->A, rows.begin, rows.end - rows.begin, q, kc, own);
+        return a;
+    }
+    a.at = (const char *)p->A.tensor + 2 * (p->A.first + rows.begin * p->s.k + q);
+    a.stride = 2 * p->s.k;
+    a.step = TILE_LINE;
+    if (whole < kc) {
+        p->f->pack_a(&p->A, rows.begin, PANEL, q + whole, kc - whole, own);
+        a.last = own;
+    }
+    return a;
+}
+
+/* A block of C gains its terms q <= p < q + kc. `again`: of the block of B before. */
 static void multiply_depth(const struct product *p, struct range rows, struct range cols, int64_t q,
-                           bool packs_b, char *own) {
+                           bool again, char *own) {
     const int64_t kc = smaller(p->blocks.kc, p->s.k - q), steps = steps_of(p, kc);
-    const int64_t next = q + kc < p->s.k ? q + kc : 0, b_step = A_STEP * p->f->b_copies;
-    const int64_t width = panels_of(cols.end - cols.begin);
+    const int64_t next = q + kc < p->s.k ? q + kc : 0, width = panels_of(cols.end - cols.begin);
     const int64_t all_steps = steps * width * panels_of(rows.end - rows.begin);
     float *sums = (float *)(void *)(own + p->w.sums);
-    char *own_b = own + p->w.own_b;
-    const char *B = own_b;
     struct beside w = {0};
-    if (p->blocks.b_whole) {
-        B = whole_at(p, p->scratch + p->w.B, p->s.n, b_step, cols.begin, q);
-        if (next) {
-            const char *next_b = whole_at(p, p->scratch + p->w.B, p->s.n, b_step, cols.begin, next);
-            w.b = ahead_of(next_b,
-                           width * b_step * steps_of(p, p->s.k - next < kc ? p->s.k - next : kc), 0,
-                           1, all_steps);
-        }
-    } else if (packs_b) {
-        p->f->pack_b(&p->B, cols.begin, cols.end - cols.begin, q, kc, own_b);
-        if (next) w.b = block_ahead(p, &p->B, cols.begin, cols.end - cols.begin, next, all_steps);
-    }
+    char *B = block_of_b(p, cols, q, again, own + p->w.own_b, &w, all_steps);
     if (p->blocks.a_whole) {
-        const char *A = whole_at(p, p->scratch, p->s.m, A_STEP, rows.begin, q);
-        w.a = ahead_of(A + steps * A_STEP, all_steps / width * A_STEP, 0, 1, all_steps);
-        multiply_blocks(p, rows, cols, q, kc, A, B, sums, &w);
+        const struct a_panel a = {.at = whole_at(p, p->scratch, p->s.m, A_STEP, rows.begin, q),
+                                  .stride = TILE_LINE,
+                                  .step = A_STEP};
+        w.a = ahead_of(a.at + steps * A_STEP, all_steps / width * A_STEP, 0, 1, all_steps);
+        multiply_panels(p, rows, cols, q, kc, a, B, sums, &w);
+        some_stores(&p->finish, &w.stores, PANEL);
         return;
     }
     /* A panel that is used at once is in level 1; runs over several panels are packed together. */
@@ -354,14 +426,15 @@ static void multiply_depth(const struct product *p, struct range rows, struct ra
     for (int64_t i = rows.begin; i < rows.end; i += chunk) {
         const struct range part = {i, smaller(i + chunk, rows.end)};
         const bool more = part.end < rows.end;
-        p->f->pack_a(&p->A, i, part.end - i, q, kc, own);
+        const struct a_panel a = panel_of_a(p, part, q, kc, own);
         if (more || next)
             w.a = block_ahead(p, &p->A, more ? part.end : rows.begin,
                               smaller(chunk, rows.end - (more ? part.end : rows.begin)),
                               more ? q : next, steps * width * panels_of(part.end - i));
-        multiply_blocks(p, part, cols, q, kc, own, B, sums, &w);
+        multiply_panels(p, part, cols, q, kc, a, B, sums, &w);
         if (kc < p->s.k) sums += width * panels_of(part.end - i) * SUMS;
     }
+    some_stores(&p->finish, &w.stores, PANEL);
 }
 
 /* A thread's rectangle of C. */
@@ -372,7 +445,7 @@ static void multiply(const struct product *p, struct range rows, struct range co
             for (int64_t q = 0; q < k; q += kc)
                 multiply_depth(p, (struct range){i, smaller(i + mc, rows.end)},
                                (struct range){j, smaller(j + nc, cols.end)}, q,
-                               i == rows.begin || k > kc, own);
+                               i > rows.begin && k <= kc, own);
 }
 
 /* ---- products ---- */
@@ -452,6 +525,7 @@ static struct product product_of(const struct args *a, const struct panel_format
     p.finish.store = f == &panels_fp16 ? store_fp16 : store_bf16;
     p.blocks = blocks_of(f, a);
     p.w = workspace_of(f, a->s, p.blocks, team);
+    p.direct = direct_a(&p);
     return p;
 }
 
