@@ -12,6 +12,7 @@
 #include "../parallel.h"
 #include "../avx512/lanes.h"
 #include "pack.h"
+#include "single.h"
 #include "tiles.h"
 
 enum { LINE = 64, SUMS = PANEL * PANEL };
@@ -98,7 +99,7 @@ struct beside {
         uint16_t *C;
         int rows, cols; /* that are left */
     } stores;
-    int rows_a_step;
+    int rows_a_step, store_from;
     struct packing { /* of the panel of B that is needed next, a step of it in a step */
         panels_fn *pack;
         const struct panel_source *x;
@@ -189,7 +190,7 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
                 _mm_prefetch((const char *)(next_sums + TILE_LANES), _MM_HINT_T0);
             }
         pack_step(&w->packing);
-        some_stores(f, &w->stores, w->rows_a_step);
+        if (s >= w->store_from) some_stores(f, &w->stores, w->rows_a_step);
     }
     tiles_fence(); /* all sums before were read: these may take their place */
     _tile_stored(0, sums, LD);
@@ -327,7 +328,8 @@ static void multiply_panels(const struct product *p, struct range rows, struct r
                             struct beside *w) {
     const int64_t steps = steps_of(p, kc), n = p->s.n, b_step = A_STEP * p->f->b_copies;
     const bool first = p0 == 0, last = p0 + kc >= p->s.k, several = !first || !last;
-    w->rows_a_step = (int)((PANEL + steps - 1) / steps);
+    w->store_from = steps > 2;
+    w->rows_a_step = (int)((PANEL + steps - 1 - w->store_from) / (steps - w->store_from));
     for (int64_t i = rows.begin; i < rows.end; i += PANEL) {
         const int height = (int)smaller(PANEL, rows.end - i);
         char *b = B;
@@ -561,9 +563,13 @@ static size_t scratch(const struct args *a, const struct panel_format *f) {
     return workspace_of(f, a->s, blocks_of(f, a), team).bytes * (size_t)(threads_of(a) / team);
 }
 
-#define PRODUCT(dtype)                                                                       \
-    static int product_##dtype(const struct args *a) { return product(a, &panels_##dtype); } \
-    static size_t scratch_##dtype(const struct args *a) { return scratch(a, &panels_##dtype); }
+#define PRODUCT(dtype)                                                            \
+    static int product_##dtype(const struct args *a) {                            \
+        return is_single(a->s) ? single_##dtype(a) : product(a, &panels_##dtype); \
+    }                                                                             \
+    static size_t scratch_##dtype(const struct args *a) {                         \
+        return is_single(a->s) ? single_scratch(a) : scratch(a, &panels_##dtype); \
+    }
 PRODUCT(fp16)
 PRODUCT(bf16)
 PRODUCT(fp8_e4m3)

@@ -87,6 +87,27 @@ static inline void interleave(__m512i even, __m512i odd, __m512i pairs[2]) {
 #define INTERLEAVED(load, x, i, next, n, pairs) \
     interleave(load(x, i, n), (next) < 0 ? _mm512_setzero_si512() : load(x, next, n), pairs)
 
+/* Halves of both runs, joined by the load, take one shuffle instead of two. */
+static inline void bf16_pairs(const struct panel_source *x, int64_t i, int64_t next, int n,
+                              __m512i pairs[2]) {
+    const uint16_t *even = (const uint16_t *)x->tensor + i, *odd = even + (next - i);
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i order =
+        _mm512_or_si512(lane, _mm512_slli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(16)), 16));
+    if (next < 0 || n < PANEL) {
+        interleave(bf16_32(x, i, n), next < 0 ? _mm512_setzero_si512() : bf16_32(x, next, n),
+                   pairs);
+        return;
+    }
+    for (int half = 0; half < 2; half++) {
+        const __m256i *low = (const __m256i *)(even + half * TILE_LANES);
+        const __m256i *high = (const __m256i *)(odd + half * TILE_LANES);
+        const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(low)),
+                                                _mm256_loadu_si256(high), 1);
+        pairs[half] = _mm512_permutexvar_epi16(order, both);
+    }
+}
+
 static inline void fp16_pairs(const struct panel_source *x, int64_t i, int n, __m512i pairs[2]) {
     pairs[0] = fp16_16(x, i, n < 16 ? n : 16);
     if (n > 16) pairs[1] = fp16_16(x, i + 16, n - 16);
@@ -120,7 +141,7 @@ static inline void store_doubled(char *tile_row, __m512i pairs) {
 #define FN(f)                             f##_bf16
 #define BITS                              16
 #define ALONG_K(x, i, n)                  bf16_32(x, i, n)
-#define ALONG_LANES(x, i, next, n, pairs) INTERLEAVED(bf16_32, x, i, next, n, pairs)
+#define ALONG_LANES(x, i, next, n, pairs) bf16_pairs(x, i, next, n, pairs)
 #include "pack.inc"
 
 #define FN(f)                             f##_fp8_e4m3
