@@ -8,7 +8,12 @@
 #include "../parallel.h"
 
 #define UNROLL _Pragma("GCC unroll 8")
-enum { ROWS = 8, SUMS = 4096 };
+enum {
+    ROWS = 8,
+    SUMS = 4096,
+    AHEAD =
+        1024 /* bytes of a row that are fetched early; where k is not contiguous, ROWS rows are */
+};
 
 struct panel {
     const void *tensor;
@@ -93,6 +98,7 @@ static inline f32s nvfp4_load(const struct panel *x, int64_t i) {
 #define Y_DECODE           _mm512_cvtph_ps
 #define Y_ROUND            fp16_round
 #define FN(f)              f##_fp16
+#define BITS               16
 #define LOAD(x, i)         fp16_load((const uint16_t *)(x)->tensor + (i))
 #define LOAD_PART(x, i, n) fp16_load_part((const uint16_t *)(x)->tensor + (i), n)
 #include "single.inc"
@@ -102,21 +108,25 @@ static inline f32s nvfp4_load(const struct panel *x, int64_t i) {
 #define Y_DECODE           bf16_decode
 #define Y_ROUND            bf16_round
 #define FN(f)              f##_bf16
+#define BITS               16
 #define LOAD(x, i)         bf16_load((const uint16_t *)(x)->tensor + (i))
 #define LOAD_PART(x, i, n) bf16_load_part((const uint16_t *)(x)->tensor + (i), n)
 #include "single.inc"
 
 #define FN(f)              f##_fp8_e4m3
+#define BITS               8
 #define LOAD(x, i)         fp8_e4m3_load((const uint8_t *)(x)->tensor + (i))
 #define LOAD_PART(x, i, n) fp8_e4m3_load_part((const uint8_t *)(x)->tensor + (i), n)
 #include "single.inc"
 
 #define FN(f)              f##_fp8_e5m2
+#define BITS               8
 #define LOAD(x, i)         fp8_e5m2_load((const uint8_t *)(x)->tensor + (i))
 #define LOAD_PART(x, i, n) fp8_e5m2_load_part((const uint8_t *)(x)->tensor + (i), n)
 #include "single.inc"
 
 #define FN(f)              f##_nvfp4
+#define BITS               4
 #define LOAD(x, i)         nvfp4_load(x, i)
 #define LOAD_PART(x, i, n) nvfp4_load(x, i)
 #include "single.inc"
