@@ -38,10 +38,12 @@ static void set_costs(struct row *r, const struct device *d, const struct trial 
                                    : device_level(d, r->footprint_bytes, threads));
 }
 
-/* FLOPs a cycle in the dtype, or in that of its accumulator where the dtype has no arithmetic here. */
+/* FLOPs a cycle in the dtype, or in that of its products or its accumulator where it has no arithmetic here. */
 static double flops_per_cycle(struct device *d, enum dtype t, int threads) {
     if (!d->flops_per_cycle) return NAN;
-    return fmax(d->flops_per_cycle(d, t, threads), d->flops_per_cycle(d, dtypes[t].acc, threads));
+    return fmax(d->flops_per_cycle(d, t, threads),
+                fmax(d->flops_per_cycle(d, dtypes[t].product, threads),
+                     d->flops_per_cycle(d, dtypes[t].acc, threads)));
 }
 
 static void set_rates(struct row *r, struct device *d, const struct trial *t) {

@@ -170,9 +170,13 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
 
 const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
                                            int64_t threads) {
-    const struct ceiling *own = ceilings_compute(c, dtypes[dtype].name, threads);
-    const struct ceiling *wide = ceilings_compute(c, dtypes[dtypes[dtype].acc].name, threads);
-    return !own || (wide && wide->rate > own->rate) ? wide : own;
+    const enum dtype computed_in[] = {dtype, dtypes[dtype].product, dtypes[dtype].acc};
+    const struct ceiling *fastest = NULL;
+    for (int i = 0; i < 3; i++) {
+        const struct ceiling *x = ceilings_compute(c, dtypes[computed_in[i]].name, threads);
+        if (x && (!fastest || x->rate > fastest->rate)) fastest = x;
+    }
+    return fastest;
 }
 
 double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,

@@ -43,8 +43,8 @@ const struct ceiling *ceilings_bandwidth(const struct ceilings *c, const char *l
 const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dtype,
                                        int64_t threads);
 
-/* The roof of work in a dtype: the faster of the ceilings of that dtype and of its accumulator's, in which a dtype
- * without arithmetic of its own is computed. NULL: neither is proven. */
+/* The roof of work in a dtype: the fastest of the ceilings of that dtype, of its products' and of its accumulator's, in
+ * which a dtype without arithmetic of its own is computed. NULL: none is proven. */
 const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
                                            int64_t threads);
 

@@ -9,7 +9,8 @@
 int execute(struct device *d, const struct impl *impl, const struct args *problem,
             const void *const in[MAX_OPERANDS], void *const out[MAX_OPERANDS]);
 
-/* The row that is taken to be the best for a problem: the last one of the device's own that accepts it; NULL: none. */
+/* The row that is taken to be the best for a problem: the last one of the device's own that accepts it
+ * and is not outdone; NULL: none. */
 const struct impl *best_impl(const struct device *d, enum op_id op, enum dtype t,
                              const struct args *problem);
 #endif

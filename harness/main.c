@@ -60,8 +60,8 @@ static void help(FILE *f) {
           "  roofline peaks --out run && roofline bench --out run && roofline plot run && roofline "
           "summary run\n"
           "\n"
-          "ROOFLINE_ISA=portable, avx2, avx512 or avx512_bf16 in the environment: no instruction "
-          "sets above this one.\n"
+          "ROOFLINE_ISA=portable, avx2, avx512, avx512_bf16 or amx_bf16 in the environment: no "
+          "instruction sets above this one.\n"
           "Exit status: 0 fine; 1 the answer is no (a wrong kernel); 2 usage or environment; 130 "
           "interrupted.\n",
           f);

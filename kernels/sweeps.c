@@ -68,7 +68,7 @@ static const struct shape batches_full[] = {
 
 /* n accumulators, k rounds: intensity is far above every kink. Blocks of 8, 12 and 16 vectors divide n, and
  * there are several for each of 64 threads. */
-static const struct shape chains_all[] = {{1, 1, 3 << 14, 1 << 10}, END};
+static const struct shape chains_all[] = {{1, 1, 3 << 14, 1 << 12}, END};
 
 /* Tables of embeddings: the whole vocabulary is written by embedding_backward. GPT-2's 50257 words padded to a multiple
  * of 64, Llama 3's 128256. */

@@ -19,22 +19,32 @@ if command -v taskset >/dev/null; then
 fi
 run env OMP_NUM_THREADS=1 OMP_DYNAMIC=true OMP_THREAD_LIMIT=1 "$roofline" bench "${small[@]}" --threads 1 --csv
 pass_if "OMP_ variables: status $status" [ "$status" -eq 0 ]
-for isa in portable avx2 avx512; do
+for isa in portable avx2 avx512 avx512_bf16 amx_bf16; do
     run env ROOFLINE_ISA=$isa "$roofline" bench --check --op copy --quiet
     pass_if "ROOFLINE_ISA=$isa: status $status" [ "$status" -eq 0 ]
 done
 run env ROOFLINE_ISA=portable "$roofline" devices
 pass_if "ROOFLINE_ISA=portable: the level is lowered" grep -qE '^ *instruction set +portable$' out
+# What the CPU's flags say is used, unless it is turned off; the kernel may deny it still.
+product=(bench --op matmul --dtype bf16 --shape 33x31x29 --time 0.01 --quiet --csv)
+if grep -qw amx_bf16 /proc/cpuinfo 2>/dev/null; then
+    run "$roofline" "${product[@]}" --impl best
+    pass_if "AMX is the best for bf16" grep -q ',matmul,packed_amx,bf16,' out
+    run env ROOFLINE_ISA=avx512_bf16 "$roofline" "${product[@]}" --impl best
+    pass_if "without AMX, FMAs beat this CPU's vdpbf16ps" grep -q ',matmul,packed_avx512,bf16,' out
+fi
+run env ROOFLINE_ISA=avx512_bf16 "$roofline" "${product[@]}" --impl packed_amx
+pass_if "ROOFLINE_ISA=avx512_bf16 turns AMX off" grep -q ',packed_amx,bf16,.*,refused,this CPU has no AMX BF16,' out
 run env ROOFLINE_ISA= "$roofline" list --names
 pass_if "an empty ROOFLINE_ISA: status $status" [ "$status" -eq 0 ]
 for command in devices list "bench ${small[*]}"; do
     # shellcheck disable=SC2086  # a command line
-    refused "ROOFLINE_ISA 'avx3': one of portable avx2 avx512 avx512_bf16" \
+    refused "ROOFLINE_ISA 'avx3': one of portable avx2 avx512 avx512_bf16 amx_bf16" \
         env ROOFLINE_ISA=avx3 "$roofline" $command
 done
 run env ROOFLINE_ISA=avx3 "$roofline" --help
 pass_if "--help with a wrong ROOFLINE_ISA: status $status" [ "$status" -eq 0 ]
-pass_if "--help names every level" grep -q 'ROOFLINE_ISA=portable, avx2, avx512 or avx512_bf16' out
+pass_if "--help names every level" grep -q 'ROOFLINE_ISA=portable, avx2, avx512, avx512_bf16 or amx_bf16' out
 
 # ---- a reader that goes away, a closed or full stdout ----
 for command in "list" "list --format csv" "list --format json" devices "bench ${small[*]} --csv" --help; do

@@ -172,6 +172,8 @@ static void compute_roofs(void) {
     compute("slow", "fp16", 1, 60, 1000);
     ceilings_of(&rows, 32 * MiB, &c);
     check(is(ceilings_compute_for(&c, DT_bf16, 1), 240, "avx512_bf16"), "bf16 has a faster one");
+    check(is(ceilings_compute_for(&c, DT_fp8_e4m3, 1), 240, "avx512_bf16"), "fp8 fits into bf16");
+    check(is(ceilings_compute_for(&c, DT_nvfp4, 1), 240, "avx512_bf16"), "nvfp4 fits into bf16");
     check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp32 is faster than this fp16");
     check(is(ceilings_compute_for(&c, DT_fp32, 1), 120, "avx512"), "fp32 is not judged by bf16");
     free(c.ceiling);

@@ -17,7 +17,7 @@ extern const struct impl moves_avx512[], casts_avx512[], elementwise_avx512[],
     elementwise_stream_avx512[], reduce_avx512[], reduce_stream_avx512[], rows_avx512[],
     fma_avx512[], fma_avx512_bf16[];
 extern const struct impl transpose_avx512[], matvec_avx512[], matmul_avx512[], matmul_avx512_bf16[],
-    embedding_avx512[], optimizers_avx512[];
+    embedding_avx512[], optimizers_avx512[], matmul_amx[], fma_amx[];
 extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[], elementwise_nt_avx512[],
     stream_nt_avx512[], embedding_nt_avx2[], embedding_nt_avx512[];
 
@@ -58,6 +58,9 @@ const struct impl *const cpu_kernels[] = {
     matmul_avx512_bf16,
     embedding_avx512,
     optimizers_avx512,
+    /* AMX */
+    fma_amx,
+    matmul_amx,
     /* streams */
     moves_avx512,
     elementwise_stream_avx512,
