@@ -245,20 +245,20 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
 /* The share that one of `tiles` tiles takes in fetching a panel of B to come: the next one where
  * it is packed; one of the next group where it lies in the matrix, of which longer runs are
  * fetched faster. */
-static struct ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
-                             int64_t tile, int64_t tiles) {
+static struct panel_ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
+                                   int64_t tile, int64_t tiles) {
     const struct packed *g = p->g;
     const int64_t width = g->tile_cols, bytes = (int64_t)g->lane_bytes, done = j - b->cols.begin;
-    if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct ahead){0};
+    if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct panel_ahead){0};
     if (p->plan->b == SHARED && !b->pack_shared) {
         const int64_t lane = steps_of(g, b->kc) * bytes, fetches = lane * width / FETCHED,
                       from = fetches * tile / tiles;
-        return (struct ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED, FETCHED,
-                              fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
+        return (struct panel_ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED,
+                                    FETCHED, fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
     }
     const int64_t in_group = done / width % GROUP, first = j + (GROUP - in_group) * width;
     const int64_t panels = smaller(GROUP, (b->cols.end - first) / width);
-    if (!g->in_place || panels <= 0) return (struct ahead){0};
+    if (!g->in_place || panels <= 0) return (struct panel_ahead){0};
     /* The group as runs of lines: its rows, or where B is stored along k its columns. */
     const bool by_rows = p->B.lane_step == 1;
     const int64_t runs = by_rows ? b->kc : panels * width,
@@ -266,17 +266,17 @@ static struct ahead ahead_of(const struct product *p, const struct block *b, int
                   step = (by_rows ? p->B.p_step : p->B.lane_step) * bytes;
     const int64_t part = in_group * tiles + tile, parts = GROUP * tiles, from = runs * part / parts,
                   to = runs * (part + 1) / parts;
-    if (run == 0) return (struct ahead){0};
-    return (struct ahead){by_rows ? address(g, &p->B, first, b->p0 + from)
-                                  : address(g, &p->B, first + from, b->p0),
-                          FETCHED, (to - from) * run, run, step - run * FETCHED};
+    if (run == 0) return (struct panel_ahead){0};
+    return (struct panel_ahead){by_rows ? address(g, &p->B, first, b->p0 + from)
+                                        : address(g, &p->B, first + from, b->p0),
+                                FETCHED, (to - from) * run, run, step - run * FETCHED};
 }
 
 /* ---- the loops ---- */
 
 /* Rows i.. and columns j.. of C, one tile, gain the block's terms. */
 static void one_tile(const struct product *p, struct block *b, int64_t i, int64_t j, struct panel B,
-                     struct ahead ahead) {
+                     struct panel_ahead ahead) {
     const struct packed *g = p->g;
     const int64_t n = p->a->s.n, next = i + g->tile_rows;
     const bool first = b->p0 == 0, last = b->p0 + b->kc >= p->a->s.k,
@@ -329,7 +329,7 @@ static void panel_by_panel(const struct product *p, struct block *b) {
 static void row_by_row(const struct product *p, struct block *b) {
     for (int64_t i = b->rows.begin; i < b->rows.end; i += p->g->tile_rows) {
         for (int64_t j = b->cols.begin; j < b->cols.end; j += p->g->tile_cols)
-            one_tile(p, b, i, j, panel_of_b(p, b, j), (struct ahead){0});
+            one_tile(p, b, i, j, panel_of_b(p, b, j), (struct panel_ahead){0});
         b->pack_shared = false;
     }
 }

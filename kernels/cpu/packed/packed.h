@@ -29,7 +29,7 @@ enum { FETCH_LINES = 8 }; /* cache lines that a tile fetches at a time */
 
 /* What later tiles will read, fetched while this one computes: `count` pieces of FETCH_LINES
  * `stride` bytes apart; after each `run` of them on by `jump` bytes. */
-struct ahead {
+struct panel_ahead {
     const char *at;
     int64_t stride, count, run, jump;
 };
@@ -50,7 +50,7 @@ struct tile_job {
     int64_t ldc;
     int rows, cols;
     double alpha, beta;
-    struct ahead ahead;
+    struct panel_ahead ahead;
     struct rows_ahead rows_ahead;
 };
 typedef void tile_fn(const struct tile_job *t);
