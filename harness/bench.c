@@ -240,9 +240,10 @@ static void time_all(struct contender c[], int n, struct operands o[], struct de
                      const struct bench_settings *settings, bool filled) {
     struct trial trial[MAX_CONTENDERS];
     struct samples samples[MAX_CONTENDERS];
+    const enum fill fill = c[0].trial->fill;
     int guilty = 0;
     for (int i = 0; i < n; i++) trial[i] = *c[i].trial;
-    if (!(filled && trial[0].fill == FILL_normal) && operands_fill(&o[0], trial[0].fill)) {
+    if (!(filled && fill == FILL_normal) && operands_fill(&o[0], fill)) {
         fail_all(c, n, -1, "failed", "has operands that cannot be filled");
         return;
     }
@@ -291,7 +292,7 @@ void bench_trial(struct device *d, const struct trial t[], const struct bench_se
     n = make_operands(c, n, o, d, &made);
     n = verify_all(c, n, o, by, settings);
     for (int i = 0; i < n; i++) own[i] = *by[i];
-    if (n) time_all(c, n, own, d, settings, made == 1);
+    if (n > 0) time_all(c, n, own, d, settings, made == 1);
     for (int i = 0; i <= t[0].more; i++)
         if (strcmp(r[i].status, "ok") != 0) samples_free(&samples[i]);
     while (made > 0) operands_free(&o[--made]);
