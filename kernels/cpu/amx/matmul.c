@@ -38,11 +38,6 @@ struct finish {
     void (*store)(const struct finish *f, const float *sums, uint16_t *C, int rows, int cols);
 };
 
-static inline f32s scaled(const struct finish *f, const float *sums, f32s old) {
-    const f32s product = f32_mul(f32_all(f->factor), fp32_load(sums));
-    return f32_fma(f32_all(f->beta), old, _mm512_scalef_ps(product, f32_all(f->exponent)));
-}
-
 static inline __m512i both_halves(__m256i low, __m256i high) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
@@ -99,7 +94,7 @@ struct beside {
         uint16_t *C;
         int rows, cols; /* that are left */
     } stores;
-    int rows_a_step, store_from;
+    int rows_a_step;
     struct packing { /* of the panel of B that is needed next, a step of it in a step */
         panels_fn *pack;
         const struct panel_source *x;
@@ -190,7 +185,7 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
                 _mm_prefetch((const char *)(next_sums + TILE_LANES), _MM_HINT_T0);
             }
         pack_step(&w->packing);
-        if (s >= w->store_from) some_stores(f, &w->stores, w->rows_a_step);
+        some_stores(f, &w->stores, w->rows_a_step);
     }
     tiles_fence(); /* all sums before were read: these may take their place */
     _tile_stored(0, sums, LD);
@@ -328,8 +323,7 @@ static void multiply_panels(const struct product *p, struct range rows, struct r
                             struct beside *w) {
     const int64_t steps = steps_of(p, kc), n = p->s.n, b_step = A_STEP * p->f->b_copies;
     const bool first = p0 == 0, last = p0 + kc >= p->s.k, several = !first || !last;
-    w->store_from = steps > 2;
-    w->rows_a_step = (int)((PANEL + steps - 1 - w->store_from) / (steps - w->store_from));
+    w->rows_a_step = (int)((PANEL + steps - 1) / steps);
     for (int64_t i = rows.begin; i < rows.end; i += PANEL) {
         const int height = (int)smaller(PANEL, rows.end - i);
         char *b = B;
@@ -522,8 +516,10 @@ static struct product product_of(const struct args *a, const struct panel_format
         .finish = {.beta = (float)a->beta, .ldc = n},
     };
     int exponent;
-    p.finish.factor = (float)frexp(a->alpha * tensor_scales(a, &p), &exponent);
-    p.finish.exponent = (float)exponent;
+    const double alpha = a->alpha * tensor_scales(a, &p), fraction = frexp(alpha, &exponent);
+    const bool extreme = exponent < -100 || exponent > 100;
+    p.finish.factor = (float)(extreme ? fraction : alpha);
+    p.finish.exponent = (float)(extreme ? exponent : 0);
     p.finish.store = f == &panels_fp16 ? store_fp16 : store_bf16;
     p.blocks = blocks_of(f, a);
     p.w = workspace_of(f, a->s, p.blocks, team);
