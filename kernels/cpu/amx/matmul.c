@@ -232,6 +232,11 @@ struct workspace {
 
 static int64_t panels_of(int64_t lanes) { return (lanes + PANEL - 1) / PANEL; }
 
+/* Rows of A may be loaded as tiles from where they lie. */
+static bool stays(const struct panel_format *f, const struct args *a) {
+    return f == &panels_bf16 && a->layout != LAYOUT_TN;
+}
+
 /* Level 1 has two thirds for a panel of A; level 2 three eighths for sums and three sixteenths for
  * each of two blocks of B, the one in use and the one that is fetched. An operand that few rows or
  * columns use waits for DRAM: blocks of a small depth have long runs where k is not contiguous. */
@@ -242,7 +247,9 @@ static struct blocks blocks_of(const struct panel_format *f, const struct args *
     const int64_t step = f->k_step, line = (int64_t)TILE_LINE * f->b_copies;
     const bool shallow =
         (s.m <= FEW && a->layout != LAYOUT_NT) || (s.n <= FEW && a->layout == LAYOUT_TN);
-    const int64_t most = (shallow ? SHALLOW : (int64_t)c.level1 * 2 / 3 / A_STEP) * step;
+    int64_t most = (shallow ? SHALLOW : (int64_t)c.level1 * 2 / 3 / A_STEP) * step;
+    if (stays(f, a) && s.n <= 2 * PANEL) /* rows to their ends: B is in level 2 as a whole */
+        most = (int64_t)c.level2 * 3 / 8 / (2 * PANEL * TILE_LINE) * step;
     struct blocks b;
     b.kc = s.k <= most + most / 4 ? round_up(s.k, step) : even_block(s.k, most, step);
     const int64_t of_b = (int64_t)c.level2 * 3 / (b.kc < s.k ? 16 : 8);
@@ -255,10 +262,14 @@ static struct blocks blocks_of(const struct panel_format *f, const struct args *
     return b;
 }
 
-static struct workspace workspace_of(const struct panel_format *f, struct shape s, struct blocks b,
-                                     int threads) {
+static struct workspace workspace_of(const struct panel_format *f, const struct args *a,
+                                     struct blocks b, int threads) {
+    const struct shape s = a->s;
     const int64_t line = b.kc / f->k_step * TILE_LINE, k_blocks = (s.k + b.kc - 1) / b.kc;
-    const int64_t a_lanes = b.a_whole ? 0 : b.mc, b_lanes = b.b_whole ? 0 : b.nc;
+    const int64_t a_lanes = b.a_whole                ? 0
+                            : a->layout == LAYOUT_TN ? b.mc
+                                                     : PANEL,
+                  b_lanes = b.b_whole ? 0 : b.nc;
     struct workspace w;
     w.B = b.a_whole ? (size_t)(k_blocks * line * panels_of(s.m) * PANEL) : 0;
     w.own =
@@ -283,11 +294,12 @@ struct product {
     bool direct; /* tiles of A are loaded from where they lie */
 };
 
-/* Rows of bf16 whose panel fits into level 1, 64 sets of lines, as they do not fall into the same
- * sets. Those that do, or that cross lines, are worth packing for more than a few panels of B. */
-static bool direct_a(const struct product *p) {
+/* Where rows of A can stay their panel fits into level 1, 64 sets of lines, when they do not fall
+ * into the same sets. Those that do, or that cross lines, are worth packing for more than a few
+ * panels of B. */
+static bool direct_a(const struct product *p, const struct args *a) {
     const int64_t row = 2 * p->s.k, apart = row & -row;
-    if (p->f != &panels_bf16 || p->A.p_step != 1) return false;
+    if (!stays(p->f, a)) return false;
     if (p->s.n <= 2 * PANEL) return true;
     return row % LINE == 0 && smaller(apart, 64 * LINE) <= 2 * p->blocks.kc;
 }
@@ -522,8 +534,8 @@ static struct product product_of(const struct args *a, const struct panel_format
     p.finish.exponent = (float)(extreme ? exponent : 0);
     p.finish.store = f == &panels_fp16 ? store_fp16 : store_bf16;
     p.blocks = blocks_of(f, a);
-    p.w = workspace_of(f, a->s, p.blocks, team);
-    p.direct = direct_a(&p);
+    p.w = workspace_of(f, a, p.blocks, team);
+    p.direct = direct_a(&p, a);
     return p;
 }
 
@@ -556,7 +568,7 @@ static int product(const struct args *a, const struct panel_format *f) {
 
 static size_t scratch(const struct args *a, const struct panel_format *f) {
     const int team = team_size(a);
-    return workspace_of(f, a->s, blocks_of(f, a), team).bytes * (size_t)(threads_of(a) / team);
+    return workspace_of(f, a, blocks_of(f, a), team).bytes * (size_t)(threads_of(a) / team);
 }
 
 #define PRODUCT(dtype)                                                            \
