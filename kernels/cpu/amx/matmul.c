@@ -329,7 +329,7 @@ static char *whole_at(const struct product *p, char *whole, int64_t lanes, int64
            lane / PANEL * steps_of(p, depth) * step_bytes;
 }
 
-/* Panels of A times a block of B, p0 <= p < p0 + kc. Stores of the last sums are left to be done. */
+/* Panels of A times a block of B, p0 <= p < p0 + kc. Stores of the last sums are left to do. */
 static void multiply_panels(const struct product *p, struct range rows, struct range cols,
                             int64_t p0, int64_t kc, struct a_panel a, char *B, float *sums,
                             struct beside *w) {
