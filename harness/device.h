@@ -51,7 +51,7 @@ struct device {
     bool own_cores_seen; /* by placement(): the threads had a core each at least once */
     bool host_visible;   /* the host may read buffers directly */
     bool emulated;       /* no hardware: results count, times do not */
-    const struct impl *const *kernels;              /* tables of our rows for it, ending at NULL */
+    const struct impl *const *kernels; /* tables of our rows for it, ending at NULL */
     /* Whether another row of its op and dtype is faster here, though it stands before this one;
      * NULL: none is. */
     bool (*outdone)(const struct impl *row);

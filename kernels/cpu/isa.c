@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const isa_names[ISA_COUNT] = {"portable", "avx2", "avx512", "avx512_bf16",
-                                          "amx_bf16"};
+const char *const isa_names[ISA_COUNT] = {"portable", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
 
 #if defined(__x86_64__)
 static bool has_f16c(void) {

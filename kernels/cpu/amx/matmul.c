@@ -38,11 +38,6 @@ struct finish {
     void (*store)(const struct finish *f, const float *sums, uint16_t *C, int rows, int cols);
 };
 
-static inline f32s scaled(const struct finish *f, const float *sums, f32s old) {
-    const f32s product = f32_mul(f32_all(f->factor), fp32_load(sums));
-    return f32_fma(f32_all(f->beta), old, _mm512_scalef_ps(product, f32_all(f->exponent)));
-}
-
 static inline __m512i both_halves(__m256i low, __m256i high) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
@@ -99,7 +94,7 @@ struct beside {
         uint16_t *C;
         int rows, cols; /* that are left */
     } stores;
-    int rows_a_step, store_from;
+    int rows_a_step;
     struct packing { /* of the panel of B that is needed next, a step of it in a step */
         panels_fn *pack;
         const struct panel_source *x;
@@ -190,7 +185,7 @@ multiply_tiles(const int rows, const int cols, const int copies, int64_t steps, 
                 _mm_prefetch((const char *)(next_sums + TILE_LANES), _MM_HINT_T0);
             }
         pack_step(&w->packing);
-        if (s >= w->store_from) some_stores(f, &w->stores, w->rows_a_step);
+        some_stores(f, &w->stores, w->rows_a_step);
     }
     tiles_fence(); /* all sums before were read: these may take their place */
     _tile_stored(0, sums, LD);
@@ -237,6 +232,11 @@ struct workspace {
 
 static int64_t panels_of(int64_t lanes) { return (lanes + PANEL - 1) / PANEL; }
 
+/* Rows of A may be loaded as tiles from where they lie. */
+static bool stays(const struct panel_format *f, const struct args *a) {
+    return f == &panels_bf16 && a->layout != LAYOUT_TN;
+}
+
 /* Level 1 has two thirds for a panel of A; level 2 three eighths for sums and three sixteenths for
  * each of two blocks of B, the one in use and the one that is fetched. An operand that few rows or
  * columns use waits for DRAM: blocks of a small depth have long runs where k is not contiguous. */
@@ -247,7 +247,9 @@ static struct blocks blocks_of(const struct panel_format *f, const struct args *
     const int64_t step = f->k_step, line = (int64_t)TILE_LINE * f->b_copies;
     const bool shallow =
         (s.m <= FEW && a->layout != LAYOUT_NT) || (s.n <= FEW && a->layout == LAYOUT_TN);
-    const int64_t most = (shallow ? SHALLOW : (int64_t)c.level1 * 2 / 3 / A_STEP) * step;
+    int64_t most = (shallow ? SHALLOW : (int64_t)c.level1 * 2 / 3 / A_STEP) * step;
+    if (stays(f, a) && s.n <= 2 * PANEL) /* rows to their ends: B is in level 2 as a whole */
+        most = (int64_t)c.level2 * 3 / 8 / (2 * PANEL * TILE_LINE) * step;
     struct blocks b;
     b.kc = s.k <= most + most / 4 ? round_up(s.k, step) : even_block(s.k, most, step);
     const int64_t of_b = (int64_t)c.level2 * 3 / (b.kc < s.k ? 16 : 8);
@@ -260,10 +262,14 @@ static struct blocks blocks_of(const struct panel_format *f, const struct args *
     return b;
 }
 
-static struct workspace workspace_of(const struct panel_format *f, struct shape s, struct blocks b,
-                                     int threads) {
+static struct workspace workspace_of(const struct panel_format *f, const struct args *a,
+                                     struct blocks b, int threads) {
+    const struct shape s = a->s;
     const int64_t line = b.kc / f->k_step * TILE_LINE, k_blocks = (s.k + b.kc - 1) / b.kc;
-    const int64_t a_lanes = b.a_whole ? 0 : b.mc, b_lanes = b.b_whole ? 0 : b.nc;
+    const int64_t a_lanes = b.a_whole                ? 0
+                            : a->layout == LAYOUT_TN ? b.mc
+                                                     : PANEL,
+                  b_lanes = b.b_whole ? 0 : b.nc;
     struct workspace w;
     w.B = b.a_whole ? (size_t)(k_blocks * line * panels_of(s.m) * PANEL) : 0;
     w.own =
@@ -288,11 +294,12 @@ struct product {
     bool direct; /* tiles of A are loaded from where they lie */
 };
 
-/* Rows of bf16 whose panel fits into level 1, 64 sets of lines, as they do not fall into the same
- * sets. Those that do, or that cross lines, are worth packing for more than a few panels of B. */
-static bool direct_a(const struct product *p) {
+/* Where rows of A can stay their panel fits into level 1, 64 sets of lines, when they do not fall
+ * into the same sets. Those that do, or that cross lines, are worth packing for more than a few
+ * panels of B. */
+static bool direct_a(const struct product *p, const struct args *a) {
     const int64_t row = 2 * p->s.k, apart = row & -row;
-    if (p->f != &panels_bf16 || p->A.p_step != 1) return false;
+    if (!stays(p->f, a)) return false;
     if (p->s.n <= 2 * PANEL) return true;
     return row % LINE == 0 && smaller(apart, 64 * LINE) <= 2 * p->blocks.kc;
 }
@@ -322,14 +329,13 @@ static char *whole_at(const struct product *p, char *whole, int64_t lanes, int64
            lane / PANEL * steps_of(p, depth) * step_bytes;
 }
 
-/* Panels of A times a block of B, p0 <= p < p0 + kc. Stores of the last sums are left to be done. */
+/* Panels of A times a block of B, p0 <= p < p0 + kc. Stores of the last sums are left to do. */
 static void multiply_panels(const struct product *p, struct range rows, struct range cols,
                             int64_t p0, int64_t kc, struct a_panel a, char *B, float *sums,
                             struct beside *w) {
     const int64_t steps = steps_of(p, kc), n = p->s.n, b_step = A_STEP * p->f->b_copies;
     const bool first = p0 == 0, last = p0 + kc >= p->s.k, several = !first || !last;
-    w->store_from = steps > 2;
-    w->rows_a_step = (int)((PANEL + steps - 1 - w->store_from) / (steps - w->store_from));
+    w->rows_a_step = (int)((PANEL + steps - 1) / steps);
     for (int64_t i = rows.begin; i < rows.end; i += PANEL) {
         const int height = (int)smaller(PANEL, rows.end - i);
         char *b = B;
@@ -522,12 +528,14 @@ static struct product product_of(const struct args *a, const struct panel_format
         .finish = {.beta = (float)a->beta, .ldc = n},
     };
     int exponent;
-    p.finish.factor = (float)frexp(a->alpha * tensor_scales(a, &p), &exponent);
-    p.finish.exponent = (float)exponent;
+    const double alpha = a->alpha * tensor_scales(a, &p), fraction = frexp(alpha, &exponent);
+    const bool extreme = exponent < -100 || exponent > 100;
+    p.finish.factor = (float)(extreme ? fraction : alpha);
+    p.finish.exponent = (float)(extreme ? exponent : 0);
     p.finish.store = f == &panels_fp16 ? store_fp16 : store_bf16;
     p.blocks = blocks_of(f, a);
-    p.w = workspace_of(f, a->s, p.blocks, team);
-    p.direct = direct_a(&p);
+    p.w = workspace_of(f, a, p.blocks, team);
+    p.direct = direct_a(&p, a);
     return p;
 }
 
@@ -560,7 +568,7 @@ static int product(const struct args *a, const struct panel_format *f) {
 
 static size_t scratch(const struct args *a, const struct panel_format *f) {
     const int team = team_size(a);
-    return workspace_of(f, a->s, blocks_of(f, a), team).bytes * (size_t)(threads_of(a) / team);
+    return workspace_of(f, a, blocks_of(f, a), team).bytes * (size_t)(threads_of(a) / team);
 }
 
 #define PRODUCT(dtype)                                                            \
