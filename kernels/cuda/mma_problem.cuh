@@ -57,7 +57,8 @@ static inline cudaError_t pack(matrix *to, const packing &x, const struct args *
     if (x.direct) return cudaSuccess;
     char *room = *scratch;
     *scratch += packing_bytes(x, a->s.b);
-    if (x.turn) return pack_transposed(room, a->buf[i], a->s.b, x.rows, x.width, stream_of(a));
+    if (x.turn)
+        return pack_transposed(room, a->buf[i], a->s.b, x.rows, x.width, x.size, stream_of(a));
     if (x.convert) return pack_to_bf16(room, a->buf[i], t, a->s.b * x.rows, x.width, stream_of(a));
     return pack_rows(room, a->buf[i], a->s.b * x.rows, x.width, x.size, stream_of(a));
 }
