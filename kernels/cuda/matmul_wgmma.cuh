@@ -6,7 +6,7 @@
  * round a ring of stages in shared memory. A stage has two mbarriers: `full`, whose phase ends when the bytes are there, and
  * `empty`, when all warps that read them are done. Two blocks, one above the other, form a cluster: they need the same columns
  * of B, each loads half of them for both. Loads of the next tile go on while sums of the last one leave: 16 rows x 128 bytes at
- * a time through a warp's own two buffers, by stmatrix and a bulk store.
+ * a time through a warp's own two buffers, by stmatrix and a bulk store. Where tiles are few, k is split among several.
  *
  * Floor: 2 m n k flops at 4096 a clock and multiprocessor (fp8 8192, tf32 2048): 989 TFLOP/s in bf16 on 132 of them at
  * 1.83 GHz. Expected of that for 8192 x 8192 x 8192 in bf16, 0.83, 820 TFLOP/s:
@@ -42,24 +42,36 @@ template <int BN_> struct wgmma_tile {
 
 struct wgmma_problem {
     void *C;
-    int64_t m, n, units; /* units: of a cluster's tiles, of all matrices */
+    float *parts;               /* [splits][batch][m][n] sums, where there is more than one split */
+    int64_t batch, m, n, units; /* units: of a cluster's tiles, of all matrices and splits */
     unsigned units_m, tiles_n;
-    int k_tiles;
-    int cluster; /* 1 or 2 blocks */
-    bool bulk;   /* C is stored by the tensor memory accelerator; beta is 0 then */
+    int k_tiles, splits, k_each; /* k-tiles; of a split */
+    int cluster;                 /* 1 or 2 blocks */
+    bool bulk;                   /* C is stored by the tensor memory accelerator; beta is 0 then */
     float alpha, beta;
     const float *a_scale, *b_scale; /* of nvfp4 tensors; or NULL */
 };
 
-/* Where this block's tile of a unit is. */
+/* Where this block's tile of a unit is, and its k-tiles. */
 struct wgmma_place {
-    int row, col, batch;
+    int row, col, split, k_first, k_end;
+    int64_t batch;
 };
 template <int BN> DEV wgmma_place place_of(const wgmma_problem &p, int64_t unit, int rank) {
     const unsigned each = p.units_m * p.tiles_n;
     const tile t = tile_of(static_cast<unsigned>(unit % each), p.units_m, p.tiles_n);
-    return {(static_cast<int>(t.row) * p.cluster + rank) * WGMMA_BM, static_cast<int>(t.col) * BN,
-            static_cast<int>(unit / each)};
+    const int64_t matrix = unit / each;
+    const int split = static_cast<int>(matrix % p.splits), first = split * p.k_each;
+    return {(static_cast<int>(t.row) * p.cluster + rank) * WGMMA_BM,
+            static_cast<int>(t.col) * BN,
+            split,
+            first,
+            min(first + p.k_each, p.k_tiles),
+            matrix / p.splits};
+}
+
+DEV float alpha_of(const wgmma_problem &p) {
+    return p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha;
 }
 
 /* A place in the ring, and how often it was passed, modulo 2: the parity of the phase to wait for. */
@@ -99,14 +111,15 @@ DEV void produce(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
         const wgmma_place t = place_of<TILE::BN>(p, unit, rank);
+        const int batch = static_cast<int>(t.batch);
 #pragma unroll 1
-        for (int kt = 0; kt < p.k_tiles; kt++) {
+        for (int kt = t.k_first; kt < t.k_end; kt++) {
             gpu::mbar_wait(&empty[at.stage], at.parity ^ 1); /* at once in the first round */
             gpu::mbar_arrive_expect_tx(&full[at.stage], TILE::STAGE); /* both halves of B */
             char *a = shared + at.stage * TILE::STAGE, *b = a + TILE::A_BYTES;
-            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, WGMMA_BM, kt, t.batch, 0);
+            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, WGMMA_BM, kt, batch, 0);
             load_rows<B_K_MAJOR, BK>(b + rank * part * WGMMA_ROW, map_b, &full[at.stage],
-                                     t.col + rank * part, part, kt, t.batch, all);
+                                     t.col + rank * part, part, kt, batch, all);
             at.next();
         }
     }
@@ -125,7 +138,9 @@ template <class OPERAND, int BN, bool A_K_MAJOR, bool B_K_MAJOR>
 DEV void multiply(float (&sum)[BN / 2], const char *a, const char *b, bool first) {
     constexpr int A_STEP = A_K_MAJOR ? 32 : 16 * WGMMA_ROW, /* bytes of one instruction's k */
         B_STEP = B_K_MAJOR ? 32 : 16 * WGMMA_ROW;
-    const uint64_t da = gpu::wgmma_desc(a, 64 * WGMMA_ROW), db = gpu::wgmma_desc(b, 64 * WGMMA_ROW);
+    constexpr uint32_t BOX = 64 * WGMMA_ROW;
+    const uint64_t da = A_K_MAJOR ? gpu::wgmma_desc(a) : gpu::wgmma_desc(a, BOX),
+                   db = B_K_MAJOR ? gpu::wgmma_desc(b) : gpu::wgmma_desc(b, BOX);
     gpu::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < 4; step++)
@@ -135,15 +150,15 @@ DEV void multiply(float (&sum)[BN / 2], const char *a, const char *b, bool first
     gpu::wgmma_commit();
 }
 
-/* The tile's sums over all of k, left in registers. */
+/* The tile's sums over its k-tiles, left in registers. */
 template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 DEV void sum_of_tile(float (&sum)[TILE::BN / 2], const char *shared, uint64_t *full,
-                     uint64_t *empty, wgmma_ring<TILE::STAGES> &at, const wgmma_problem &p) {
+                     uint64_t *empty, wgmma_ring<TILE::STAGES> &at, int k_tiles, int cluster) {
     constexpr int BN = TILE::BN;
     const int group = threadIdx.x / 128 - 1;
     uint64_t *last = nullptr;
 #pragma unroll 1
-    for (int kt = 0; kt < p.k_tiles; kt++) {
+    for (int kt = 0; kt < k_tiles; kt++) {
         const char *a = shared + at.stage * TILE::STAGE, *b = a + TILE::A_BYTES;
         a += group * 64 * WGMMA_ROW;
         gpu::mbar_wait(&full[at.stage], at.parity);
@@ -152,13 +167,13 @@ DEV void sum_of_tile(float (&sum)[TILE::BN / 2], const char *shared, uint64_t *f
             multiply<OPERAND, BN, A_K_MAJOR, B_K_MAJOR>(part, a, b, true);
             gpu::wgmma_wait<0>();
             gpu::wgmma_hold(part);
-            release(&empty[at.stage], p.cluster);
+            release(&empty[at.stage], cluster);
 #pragma unroll
             for (int i = 0; i < BN / 2; i++) sum[i] = kt ? sum[i] + part[i] : part[i];
         } else { /* the next k-tile is multiplied while this one ends */
             multiply<OPERAND, BN, A_K_MAJOR, B_K_MAJOR>(sum, a, b, kt == 0);
             gpu::wgmma_wait<1>();
-            if (kt) release(last, p.cluster);
+            if (kt) release(last, cluster);
             last = &empty[at.stage];
         }
         at.next();
@@ -166,7 +181,7 @@ DEV void sum_of_tile(float (&sum)[TILE::BN / 2], const char *shared, uint64_t *f
     if constexpr (!OPERAND::PROMOTED) {
         gpu::wgmma_wait<0>();
         gpu::wgmma_hold(sum);
-        release(last, p.cluster);
+        release(last, cluster);
     }
 }
 
@@ -201,9 +216,9 @@ DEV void stage_rows(char *buffer, const float (&sum)[N], int j, float alpha) {
     }
 }
 
-/* 16 rows of a warp, a lane its own pairs: with beta, and where rows of C are not aligned. */
+/* 16 rows of a warp, a lane its own pairs: with beta, where rows of C are not aligned, and parts of sums. */
 template <class P, int N>
-DEV void update_rows(P *C, const float (&sum)[N], int64_t row, int64_t col, float alpha,
+DEV void update_rows(P *C, const float (&sum)[N], int64_t row, int64_t col, float alpha, float beta,
                      const wgmma_problem &p) {
     const int lane = threadIdx.x % 32;
     const bool pairs = p.n % 2 == 0;
@@ -216,13 +231,13 @@ DEV void update_rows(P *C, const float (&sum)[N], int64_t row, int64_t col, floa
         if (pairs) {
             using pair = vec<P, 2 * sizeof(P)>;
             pair v = {};
-            if (p.beta != 0) v = *reinterpret_cast<const pair *>(to);
-            update(v.at[0], s[0], alpha, p.beta);
-            update(v.at[1], s[1], alpha, p.beta);
+            if (beta != 0) v = *reinterpret_cast<const pair *>(to);
+            update(v.at[0], s[0], alpha, beta);
+            update(v.at[1], s[1], alpha, beta);
             *reinterpret_cast<pair *>(to) = v;
         } else {
-            update(to[0], s[0], alpha, p.beta);
-            if (c + 1 < p.n) update(to[1], s[1], alpha, p.beta);
+            update(to[0], s[0], alpha, beta);
+            if (c + 1 < p.n) update(to[1], s[1], alpha, beta);
         }
     }
 }
@@ -235,17 +250,23 @@ DEV void consume(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
     const int rank = static_cast<int>(gpu::cluster_rank()), clusters = gridDim.x / p.cluster;
     const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
     char *staging = shared + STAGES_BYTES + warp * 2 * STAGING;
-    float alpha = p.alpha;
-    if (p.a_scale) alpha *= *p.a_scale * *p.b_scale;
+    const float alpha = alpha_of(p);
 
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
         const wgmma_place t = place_of<BN>(p, unit, rank);
         float sum[BN / 2];
-        sum_of_tile<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(sum, shared, full, empty, at, p);
+        sum_of_tile<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(sum, shared, full, empty, at,
+                                                         t.k_end - t.k_first, p.cluster);
         const int row = t.row + 16 * warp;
+        if (p.splits > 1) {
+            float *part = p.parts + (t.split * p.batch + t.batch) * p.m * p.n;
+            update_rows(part, sum, row, t.col, 1.0f, 0.0f, p);
+            continue;
+        }
         if (!p.bulk) {
-            update_rows(static_cast<P *>(p.C) + t.batch * p.m * p.n, sum, row, t.col, alpha, p);
+            P *C = static_cast<P *>(p.C) + t.batch * p.m * p.n;
+            update_rows(C, sum, row, t.col, alpha, p.beta, p);
             continue;
         }
 #pragma unroll
@@ -302,125 +323,16 @@ __global__ void __launch_bounds__(WGMMA_THREADS, 1)
 #endif
 }
 
-/* ---- launchers ---- */
-
-template <class P> struct map_type;
-template <> struct map_type<__nv_bfloat16> {
-    static constexpr CUtensorMapDataType value = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-};
-template <> struct map_type<__half> {
-    static constexpr CUtensorMapDataType value = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-};
-template <> struct map_type<float> {
-    static constexpr CUtensorMapDataType value = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-};
-
-/* The map of an operand with `extent` rows or columns besides k; boxes of `box` of them, or of 64 by 64. */
-static inline cudaError_t map_operand(CUtensorMap *map, CUtensorMapDataType type, int size,
-                                      bool k_major, const matrix &x, int64_t extent,
-                                      const mma_problem &p, int box) {
-    const int64_t k = p.k;
-    tensor t = {};
-    t.base = x.data;
-    t.type = type;
-    t.cols = static_cast<uint64_t>(k_major ? k : extent);
-    t.rows = static_cast<uint64_t>(k_major ? extent : k);
-    t.row_bytes = static_cast<uint64_t>(x.pitch);
-    t.matrices = static_cast<uint64_t>(p.batch);
-    t.matrix_bytes = static_cast<uint64_t>(x.stride);
-    return gpu_tensor_map(map, t, 3, static_cast<uint32_t>(WGMMA_ROW / size),
-                          static_cast<uint32_t>(k_major ? box : 64), CU_TENSOR_MAP_SWIZZLE_128B);
-}
-
-template <class OPERAND, int BN, bool A_K_MAJOR, bool B_K_MAJOR>
-static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p, int cluster) {
-    using TILE = wgmma_tile<BN>;
-    using P = typename OPERAND::product;
-    const auto kernel = matmul_wgmma<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>;
-    wgmma_problem q = {};
-    q.C = p.C;
-    q.m = p.m, q.n = p.n;
-    q.units_m = static_cast<unsigned>(ceil_div(p.m, WGMMA_BM * cluster));
-    q.tiles_n = static_cast<unsigned>(ceil_div(p.n, BN));
-    q.units = p.batch * q.units_m * q.tiles_n;
-    q.k_tiles = static_cast<int>(ceil_div(static_cast<int64_t>(p.k) * OPERAND::SIZE, WGMMA_ROW));
-    q.cluster = cluster;
-    q.alpha = static_cast<float>(p.alpha), q.beta = static_cast<float>(p.beta);
-    q.a_scale = p.a_scale, q.b_scale = p.b_scale;
-    const int64_t row_bytes = p.n * static_cast<int64_t>(sizeof(P));
-    q.bulk = q.beta == 0 && row_bytes % 16 == 0;
-
-    alignas(64) CUtensorMap map_a, map_b, map_c = {};
-    cudaError_t e =
-        map_operand(&map_a, OPERAND::MAP, OPERAND::SIZE, A_K_MAJOR, p.A, p.m, p, WGMMA_BM);
-    if (e == cudaSuccess)
-        e = map_operand(&map_b, OPERAND::MAP, OPERAND::SIZE, B_K_MAJOR, p.B, p.n, p, BN / cluster);
-    if (e == cudaSuccess && q.bulk) {
-        tensor c = {p.C,
-                    map_type<P>::value,
-                    static_cast<uint64_t>(p.n),
-                    static_cast<uint64_t>(p.m),
-                    static_cast<uint64_t>(row_bytes),
-                    static_cast<uint64_t>(p.batch),
-                    static_cast<uint64_t>(p.m * row_bytes)};
-        e = gpu_tensor_map(&map_c, c, 3, WGMMA_ROW / static_cast<uint32_t>(sizeof(P)), 16,
-                           CU_TENSOR_MAP_SWIZZLE_128B);
-    }
-    if (e != cudaSuccess) return e;
-
-    launch_config c;
-    c.block = dim3(WGMMA_THREADS);
-    c.cluster = dim3(static_cast<unsigned>(cluster));
-    c.grid = c.cluster;
-    c.smem = WGMMA_SMEM;
-    c.stream = stream_of(a);
-    int at_once =
-        0; /* fewer than multiprocessors / cluster where clusters do not fill the GPU's groups of them */
-    e = gpu_clusters_at_once(&at_once, c, kernel);
-    if (e != cudaSuccess) return e;
-    if (at_once < 1) return cudaErrorInvalidClusterSize;
-    c.grid = dim3(static_cast<unsigned>(q.units < at_once ? q.units : at_once) * c.cluster.x);
-    return gpu_launch(c, kernel, map_a, map_b, map_c, q);
-}
-
-/* Time of the whole problem in units of an element of C on a busy multiprocessor; the last round counts whole. Rates are
- * estimates, of what the L2 gives (34 bytes a clock and multiprocessor) to what a tile asks of it at full speed. */
-static inline double wgmma_cost(const struct args *a, int bn, int cluster) {
-    const double k_tile_clocks = 4.0 * bn; /* of 128 x bn x 128 bytes */
-    const double asked = WGMMA_ROW * (WGMMA_BM + static_cast<double>(bn) / cluster) / k_tile_clocks;
-    const int64_t units = a->s.b * ceil_div(a->s.m, WGMMA_BM * cluster) * ceil_div(a->s.n, bn);
-    const int64_t at_once = a->gpu->sms / cluster > 0 ? a->gpu->sms / cluster : 1;
-    return static_cast<double>(ceil_div(units, at_once)) * bn * (asked > 34 ? asked / 34 : 1);
-}
-
-template <class OPERAND> struct wgmma_kernels {
-    static constexpr int SIZE = OPERAND::SIZE;
-    static constexpr bool ONLY_K_MAJOR = SIZE != 2;
-    template <bool A_K_MAJOR, bool B_K_MAJOR>
-    static cudaError_t launch(const struct args *a, const mma_problem &p) {
-        struct {
-            int bn, cluster;
-            double cost;
-        } best = {0, 0, 0};
-        for (const int bn : {256, 128}) {
-            if (OPERAND::PROMOTED && bn == 256) continue; /* two sums a register would not fit */
-            for (const int cluster : {2, 1}) {
-                const double cost = wgmma_cost(a, bn, cluster);
-                if (!best.bn || cost < best.cost) best = {bn, cluster, cost};
-            }
-        }
-        if constexpr (!OPERAND::PROMOTED)
-            if (best.bn == 256)
-                return launch_wgmma<OPERAND, 256, A_K_MAJOR, B_K_MAJOR>(a, p, best.cluster);
-        return launch_wgmma<OPERAND, 128, A_K_MAJOR, B_K_MAJOR>(a, p, best.cluster);
-    }
-};
-
-static inline const char *refuses_wgmma(const struct args *a) {
-    return a->gpu->cc != 90 ? "wgmma is an instruction of Hopper (sm_90a) alone"
-           : a->gpu->smem_block_bytes < WGMMA_SMEM ? "less than 225 KiB of shared memory a block"
-           : a->s.m > 1 << 30 || a->s.n > 1 << 30 || a->s.k > 1 << 30 || a->s.b > 1 << 30
-               ? "an extent beyond 2^30"
-               : nullptr;
+/* C from parts of its sums, added in order. */
+static constexpr int PARTS_THREADS = 256;
+template <class P>
+__global__ void __launch_bounds__(PARTS_THREADS) matmul_wgmma_parts(const wgmma_problem p) {
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * PARTS_THREADS + threadIdx.x,
+                  all = p.batch * p.m * p.n;
+    if (i >= all) return;
+    float sum = p.parts[i];
+#pragma unroll 4
+    for (int split = 1; split < p.splits; split++) sum += p.parts[split * all + i];
+    update(static_cast<P *>(p.C)[i], sum, alpha_of(p), p.beta);
 }
 #endif

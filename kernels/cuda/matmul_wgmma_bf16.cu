@@ -1,6 +1,6 @@
 /* matmul_wgmma_bf16.cu - products in bf16 on Hopper's tensor cores; and in nvfp4 as bf16, into which it converts exactly.
  * Not run on a GPU yet. */
-#include "matmul_wgmma.cuh"
+#include "wgmma_launch.cuh"
 
 struct wgmma_bf16 {
     using product = __nv_bfloat16;
@@ -10,7 +10,7 @@ struct wgmma_bf16 {
     static constexpr bool PROMOTED = false;
 };
 
-template <enum dtype T> using rows = mma_rows<T, wgmma_kernels<wgmma_bf16>>;
+template <enum dtype T> using rows = wgmma_rows<T, wgmma_bf16>;
 
 #define ROWS(op, idea, dtype) \
     { op, idea, dtype, rows<dtype>::run, refuses_wgmma, rows<dtype>::scratch_bytes }

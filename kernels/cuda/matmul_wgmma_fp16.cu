@@ -1,5 +1,5 @@
 /* matmul_wgmma_fp16.cu - products in fp16 on Hopper's tensor cores. Not run on a GPU yet. */
-#include "matmul_wgmma.cuh"
+#include "wgmma_launch.cuh"
 
 struct wgmma_fp16 {
     using product = __half;
@@ -9,7 +9,7 @@ struct wgmma_fp16 {
     static constexpr bool PROMOTED = false;
 };
 
-using rows = mma_rows<DT_fp16, wgmma_kernels<wgmma_fp16>>;
+using rows = wgmma_rows<DT_fp16, wgmma_fp16>;
 
 extern "C" const struct impl matmul_wgmma_fp16_cuda[];
 const struct impl matmul_wgmma_fp16_cuda[] = {

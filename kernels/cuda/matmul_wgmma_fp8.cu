@@ -2,7 +2,7 @@
  *   fast      sums stay in the tensor cores' accumulators, which keep about 14 bits of them (DeepSeek-V3 report, 3.3.2)
  *   promoted  every 128 of k they are added to sums in fp32
  * wgmma wants k contiguous: other layouts are turned by a pre-pass, in the row's time. */
-#include "matmul_wgmma.cuh"
+#include "wgmma_launch.cuh"
 
 template <bool IS_E4M3, bool PROMOTED_> struct wgmma_fp8 {
     using product = __nv_bfloat16;
@@ -13,7 +13,7 @@ template <bool IS_E4M3, bool PROMOTED_> struct wgmma_fp8 {
 };
 
 template <enum dtype T, bool PROMOTED>
-using rows = mma_rows<T, wgmma_kernels<wgmma_fp8<T == DT_fp8_e4m3, PROMOTED>>>;
+using rows = wgmma_rows<T, wgmma_fp8<T == DT_fp8_e4m3, PROMOTED>>;
 
 #define ROWS(idea, dtype, promoted)                                     \
     {OP_matmul,     idea,                                               \

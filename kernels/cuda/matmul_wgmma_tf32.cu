@@ -1,6 +1,6 @@
 /* matmul_wgmma_tf32.cu - products of fp32 operands in tf32 on Hopper's tensor cores, which read the upper 19 bits. Not run on a
  * GPU yet. wgmma wants k contiguous: other layouts are turned by a pre-pass, in the row's time. */
-#include "matmul_wgmma.cuh"
+#include "wgmma_launch.cuh"
 
 struct wgmma_tf32 {
     using product = float;
@@ -10,7 +10,7 @@ struct wgmma_tf32 {
     static constexpr bool PROMOTED = false;
 };
 
-using rows = mma_rows<DT_tf32, wgmma_kernels<wgmma_tf32>>;
+using rows = wgmma_rows<DT_tf32, wgmma_tf32>;
 
 extern "C" const struct impl matmul_wgmma_tf32_cuda[];
 const struct impl matmul_wgmma_tf32_cuda[] = {

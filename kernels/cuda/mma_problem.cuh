@@ -13,6 +13,7 @@ struct mma_problem {
     double alpha, beta;
     const float *a_scale, *b_scale; /* of nvfp4 tensors; or NULL */
     unsigned tiles_m, tiles_n;
+    char *scratch; /* behind the packed operands */
 };
 
 /* ---- operands ---- */
@@ -80,6 +81,7 @@ template <enum dtype T, class KERNELS> struct mma_rows {
         cudaError_t e = pack(&p.A, of(a, 0), a, 0, T, &scratch);
         if (e == cudaSuccess) e = pack(&p.B, of(a, 1), a, 1, T, &scratch);
         if (e != cudaSuccess) return e;
+        p.scratch = scratch;
         p.C = a->buf[2];
         p.batch = a->s.b, p.m = a->s.m, p.n = a->s.n;
         p.k = static_cast<int>(a->s.k);

@@ -349,7 +349,8 @@ __global__ void __launch_bounds__(128)
     __syncthreads();          /* all of the tiles is written */
     float d[N / 2];
     for (int i = 0; i < N / 2; i++) d[i] = 1;
-    const uint64_t a = gpu::wgmma_desc(As, 64 * 128), b = gpu::wgmma_desc(Bs, 64 * 128);
+    const uint64_t a = TRANS ? gpu::wgmma_desc(As, 64 * 128) : gpu::wgmma_desc(As),
+                   b = TRANS ? gpu::wgmma_desc(Bs, 64 * 128) : gpu::wgmma_desc(Bs);
     const int step = TRANS ? 16 * 128 / 16 : 32 / 16; /* in a descriptor's units of 16 bytes */
     gpu::wgmma_fence();
     for (int k = 0; k < 4; k++)
@@ -636,12 +637,13 @@ static void test_tma_3d(int cc) {
                                     }
                                     return ok;
         };
-    report("tma_load_3d", is_right(one.read().data()));
+    const auto loaded = one.read();
+    report("tma_load_3d", is_right(loaded.data()));
     for (int i = 0; i < 8 * 64; i++) {
         const int row = i / 64, at = row * 64 + (i % 64 ^ row * 8);
         if (i % 64 < COLS - 64)
             want[static_cast<size_t>(2 * EACH + (3 + row) * COLS + 64 + i % 64)] =
-                one.read()[static_cast<size_t>(at)];
+                loaded[static_cast<size_t>(at)];
         if (row < 4)
             want[static_cast<size_t>(EACH + (20 + row) * COLS + i % 64)] =
                 static_cast<uint16_t>(7000 + at);
