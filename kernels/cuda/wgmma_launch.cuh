@@ -99,7 +99,7 @@ static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p,
     const int64_t row_bytes = p.n * static_cast<int64_t>(sizeof(P));
     q.bulk = q.beta == 0 && row_bytes % 16 == 0 && q.splits == 1;
 
-    alignas(64) CUtensorMap map_a, map_b, map_c = {};
+    CUtensorMap map_a, map_b, map_c = {};
     cudaError_t e =
         map_operand(&map_a, OPERAND::MAP, OPERAND::SIZE, A_K_MAJOR, p.A, p.m, p, WGMMA_BM);
     if (e == cudaSuccess)

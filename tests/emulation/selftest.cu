@@ -349,6 +349,7 @@ __global__ void __launch_bounds__(128)
     __syncthreads();          /* all of the tiles is written */
     float d[N / 2];
     for (int i = 0; i < N / 2; i++) d[i] = 1;
+    gpu::wgmma_hold(d); /* before the fence */
     const uint64_t a = TRANS ? gpu::wgmma_desc(As, 64 * 128) : gpu::wgmma_desc(As),
                    b = TRANS ? gpu::wgmma_desc(Bs, 64 * 128) : gpu::wgmma_desc(Bs);
     const int step = TRANS ? 16 * 128 / 16 : 32 / 16; /* in a descriptor's units of 16 bytes */
