@@ -62,7 +62,7 @@ static inline cudaError_t gpu_launch(const launch_config &c, void (*kernel)(P...
 #endif
 }
 
-/* How many clusters of such a launch the device runs at a time; of blocks, where there are none. */
+/* How many clusters of such a launch the device runs at a time. */
 template <class... P>
 static inline cudaError_t gpu_clusters_at_once(int *clusters, const launch_config &c,
                                                void (*kernel)(P...)) {

@@ -123,11 +123,12 @@ static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p,
     c.grid = c.cluster;
     c.smem = WGMMA_SMEM;
     c.stream = stream_of(a);
-    int at_once =
-        0; /* fewer than multiprocessors / cluster where clusters do not fill the GPU's groups of them */
-    e = gpu_clusters_at_once(&at_once, c, kernel);
-    if (e != cudaSuccess) return e;
-    if (at_once < 1) return cudaErrorInvalidClusterSize;
+    int at_once = a->gpu->sms; /* a block fills its multiprocessor's shared memory */
+    if (cluster > 1) {         /* clusters may not reach all of them */
+        e = gpu_clusters_at_once(&at_once, c, kernel);
+        if (e != cudaSuccess) return e;
+        if (at_once < 1) return cudaErrorInvalidClusterSize;
+    }
     c.grid = dim3(static_cast<unsigned>(q.units < at_once ? q.units : at_once) * c.cluster.x);
     e = gpu_launch(c, kernel, map_a, map_b, map_c, q);
     if (e != cudaSuccess || q.splits == 1) return e;

@@ -172,7 +172,7 @@ else
         edit $f 'both blocks load the same half' 's/t\.col \+ rank \* part/t.col/'
         edit $f 'both halves to one place' 's/b \+ rank \* part \* WGMMA_ROW/b/'
         edit $f 'release: to one block' 's/if \(lane < cluster\)/if (lane == 0)/'
-        edit $f 'release: of the stage that is being read' 's/if \(kt\) release\(last, p\.cluster\);/if (kt + 1 < p.k_tiles) release(\&empty[at.stage], p.cluster);/'
+        edit $f 'release: of the stage that is being read' 's/if \(kt\) release\(last, cluster\);/if (kt + 1 < k_tiles) release(\&empty[at.stage], cluster);/'
         edit $f 'wait: for one less' 's/wgmma_wait<1>/wgmma_wait<2>/'
         edit $f 'sums: of the tile before as well' 's/kt == 0\)/false)/'
         edit $f 'A: the same rows for both warpgroups' 's/a \+= group \* 64 \* WGMMA_ROW/a += 0 * group/'
