@@ -14,7 +14,7 @@ mode=${3:-all}
 only=${4:-}
 dtypes=${5:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/roofline-mutate-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap '[ "$BASHPID" != "$$" ] || rm -rf "$work"' EXIT # not of a child that is killed before it is its program
 survivors=0
 mutants=0
 
@@ -72,6 +72,7 @@ generations_of() {
 # busy machine, since what is slow is not caught.
 check_fails() {
     local pid status=0
+    : >"$work/out" # what the mutant before has left there would end this one at once
     set -f # the arguments are words, and none of them names files
     # shellcheck disable=SC2086
     SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
