@@ -27,6 +27,10 @@ function needs(instruction, least) {
     if (file ~ /^matmul_mma_(bf16|fp16|tf32)$/ && kernel ~ /matmul_mma/) { needs("HMMA", 16); needs("LDGSTS", 8) }
     if (file == "matmul_mma_fp64" && arch ~ (kernel ~ /fp64ILb1/ ? "^sm_90$" : "^sm_(80|90|100)$")) { needs("DMMA", 8); needs("LDGSTS", 8) }
     if (file == "matmul_mma_fp8" && kernel ~ /matmul_mma/ && arch ~ /^sm_(89|120)$/) { needs("QMMA", 16); needs("LDGSTS", 8) }
+    if (file ~ /^matmul_wgmma_/ && kernel ~ /12matmul_wgmmaI/ && arch == "sm_90") {
+        needs(file ~ /fp8/ ? "QGMMA" : "HGMMA", 4); needs("UTMALDG", 3); needs("UTMASTG", 2)
+        if (file !~ /tf32/) needs("STSM", 8)
+    }
     if (file ~ /^(matmul_mma_fp8|fma)$/ && kernel ~ /operand_e|5dtype(5|6)E/ && value("HMMA") > 0)
         fail("fp8 by converts and HMMA") # what ptxas does where mma.sync has no fp8
     if (file == "fma" && kernel ~ /fma_chain_kernelIf/) needs("FFMA", 64)

@@ -13,6 +13,7 @@ struct mma_problem {
     double alpha, beta;
     const float *a_scale, *b_scale; /* of nvfp4 tensors; or NULL */
     unsigned tiles_m, tiles_n;
+    char *scratch; /* behind the packed operands */
 };
 
 /* ---- operands ---- */
@@ -57,7 +58,8 @@ static inline cudaError_t pack(matrix *to, const packing &x, const struct args *
     if (x.direct) return cudaSuccess;
     char *room = *scratch;
     *scratch += packing_bytes(x, a->s.b);
-    if (x.turn) return pack_transposed(room, a->buf[i], a->s.b, x.rows, x.width, stream_of(a));
+    if (x.turn)
+        return pack_transposed(room, a->buf[i], a->s.b, x.rows, x.width, x.size, stream_of(a));
     if (x.convert) return pack_to_bf16(room, a->buf[i], t, a->s.b * x.rows, x.width, stream_of(a));
     return pack_rows(room, a->buf[i], a->s.b * x.rows, x.width, x.size, stream_of(a));
 }
@@ -79,6 +81,7 @@ template <enum dtype T, class KERNELS> struct mma_rows {
         cudaError_t e = pack(&p.A, of(a, 0), a, 0, T, &scratch);
         if (e == cudaSuccess) e = pack(&p.B, of(a, 1), a, 1, T, &scratch);
         if (e != cudaSuccess) return e;
+        p.scratch = scratch;
         p.C = a->buf[2];
         p.batch = a->s.b, p.m = a->s.m, p.n = a->s.n;
         p.k = static_cast<int>(a->s.k);

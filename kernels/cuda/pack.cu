@@ -139,14 +139,41 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* The same of words. */
+enum { WORDS = 32 };
+__global__ void __launch_bounds__(THREADS)
+    pack_transposed_words_kernel(uint32_t *to, const uint32_t *from, int64_t batch, int64_t rows,
+                                 int64_t width, int64_t pitch, int64_t tiles_across) {
+    SMEM(uint32_t, tile, [WORDS][WORDS + 1]); /* a column meets all banks */
+    const int64_t row0 = blockIdx.x / tiles_across * WORDS,
+                  col0 = blockIdx.x % tiles_across * WORDS;
+    const int64_t i = batch_index();
+    if (i >= batch) return; /* the whole block */
+    const int tx = threadIdx.x % WORDS, ty = threadIdx.x / WORDS;
+
+    for (int y = ty; y < WORDS; y += THREADS / WORDS) {
+        const int64_t row = row0 + y, col = col0 + tx;
+        tile[y][tx] = row < rows && col < width ? from[(i * rows + row) * width + col] : 0;
+    }
+    __syncthreads(); /* the tile is written before it is read */
+
+    for (int x = ty; x < WORDS; x += THREADS / WORDS) {
+        const int64_t row = col0 + x, col = row0 + tx; /* of the result */
+        if (row < width && col < pitch) to[(i * width + row) * pitch + col] = tile[tx][x];
+    }
+}
+
 cudaError_t pack_transposed(void *to, const void *from, int64_t batch, int64_t rows, int64_t width,
-                            cudaStream_t stream) {
-    const int64_t across = ceil_div(width, TILE);
+                            int size, cudaStream_t stream) {
+    const int tile = size == 1 ? TILE : WORDS;
+    const int64_t across = ceil_div(width, tile), pitch = packed_pitch(rows, size) / 4;
     launch_config c;
     c.block = dim3(THREADS);
-    c.grid = product_grid(ceil_div(rows, TILE) * across, batch);
+    c.grid = product_grid(ceil_div(rows, tile) * across, batch);
     c.stream = stream;
-    return gpu_launch(c, pack_transposed_kernel, static_cast<uint32_t *>(to),
-                      static_cast<const uint8_t *>(from), batch, rows, width,
-                      packed_pitch(rows, 1) / 4, across);
+    return size == 1
+               ? gpu_launch(c, pack_transposed_kernel, static_cast<uint32_t *>(to),
+                            static_cast<const uint8_t *>(from), batch, rows, width, pitch, across)
+               : gpu_launch(c, pack_transposed_words_kernel, static_cast<uint32_t *>(to),
+                            static_cast<const uint32_t *>(from), batch, rows, width, pitch, across);
 }

@@ -17,7 +17,7 @@ cudaError_t pack_rows(void *to, const void *from, int64_t rows, int64_t width, i
 cudaError_t pack_to_bf16(void *to, const void *from, enum dtype t, int64_t rows, int64_t width,
                          cudaStream_t stream);
 
-/* to[i] = from[i]' of batch matrices [rows, width] of bytes; the new rows are padded with zeros. */
+/* to[i] = from[i]' of batch matrices [rows, width], elements of `size` (1, 4) bytes; the new rows are padded with zeros. */
 cudaError_t pack_transposed(void *to, const void *from, int64_t batch, int64_t rows, int64_t width,
-                            cudaStream_t stream);
+                            int size, cudaStream_t stream);
 #endif

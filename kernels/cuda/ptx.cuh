@@ -57,6 +57,13 @@ DEV void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row) {
                  : "r"(smem_u32(row))
                  : "memory");
 }
+// ---- stmatrix (sm_90+): lane 8 i + r names row r of matrix i, as for ldmatrix ----------------
+DEV void stmatrix_x4(void *row, const uint32_t (&r)[4]) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(smem_u32(row)),
+        "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+        : "memory");
+}
 // ---- mma.sync -----------------------------------------------------------------------------
 #define GPU_MMA_16x8(ptx, NB)                                     \
     asm volatile(ptx                                              \
@@ -176,6 +183,30 @@ DEV void tma_load_2d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar
                  "l"(map), "r"(smem_u32(bar)), "r"(c0), "r"(c1), "h"(mask)
                  : "memory");
 }
+DEV void tma_load_3d(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1, int c2) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%3,%4,%5}], [%2];" ::"r"(smem_u32(smem)),
+        "l"(map), "r"(smem_u32(bar)), "r"(c0), "r"(c1), "r"(c2)
+        : "memory");
+}
+DEV void tma_load_3d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1,
+                               int c2, uint16_t mask) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+                 "multicast::cluster [%0], [%1, {%3,%4,%5}], [%2], %6;" ::"r"(smem_u32(smem)),
+                 "l"(map), "r"(smem_u32(bar)), "r"(c0), "r"(c1), "r"(c2), "h"(mask)
+                 : "memory");
+}
+DEV void tma_store_3d(const CUtensorMap *map, const void *smem, int c0, int c1, int c2) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2,%3,%4}], "
+                 "[%1];" ::"l"(map),
+                 "r"(smem_u32(smem)), "r"(c0), "r"(c1), "r"(c2)
+                 : "memory");
+}
+DEV void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int KEEP> DEV void bulk_wait_read() { // sources of older stores may be overwritten
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(KEEP) : "memory");
+}
 DEV uint32_t cluster_rank() {
     uint32_t r;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
@@ -193,10 +224,12 @@ template <int R> DEV void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(R));
 }
 // ---- wgmma (sm_90a) ---------------------------------------------------------------------------
-// K-major operand, 128-byte swizzle: rows of 128 bytes, 8-row groups 1024 bytes apart (SBO), LBO
-// unused.
-DEV uint64_t wgmma_desc_k128(const void *smem) {
-    return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(1) << 16 |
+// Operands in shared memory, swizzled by 128 bytes: rows of 128 bytes, groups of 8 rows 1024 bytes
+// apart (the stride offset). K-major: a row is 128 bytes of k, and there is no leading offset.
+// MN-major, of 2-byte elements: a row is 64 elements of M or N at one k, `leading_bytes` is from
+// those to the next 64.
+DEV uint64_t wgmma_desc(const void *smem, uint32_t leading_bytes = 16) {
+    return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(leading_bytes >> 4) << 16 |
            uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
 DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -204,18 +237,65 @@ DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "m
 template <int KEEP> DEV void wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(KEEP) : "memory");
 }
-DEV void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t da, uint64_t db, int scale_d) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %34, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%"
-        "24,%25,%26,%27,%28,%29,%30,%31}, %32, %33, p, 1, 1, 0, 0; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
-          "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
-          "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
-          "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-        : "l"(da), "l"(db), "r"(scale_d));
+// D[64,N] (+)= A B of 32 bytes of k, all threads of a warpgroup; scale_d 0: overwrites. TRANS: the
+// operand is MN-major, which 2-byte elements may be. D[m][n] is in thread 32 (m / 16) + 4 (m % 8) +
+// n % 8 / 2, register 4 (n / 8) + 2 (m / 8 % 2) + n % 2.
+enum class wgmma_type { bf16, f16, tf32, e4m3, e5m2 };
+#define GPU_R32                                                                  \
+    "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20," \
+    "%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define GPU_R64                                                                     \
+    GPU_R32                                                                         \
+    ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50," \
+    "%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define GPU_R128                                                                    \
+    GPU_R64                                                                         \
+    ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82," \
+    "%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,"     \
+    "%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,"   \
+    "%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
+#define GPU_D4(i)  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define GPU_D16(i) GPU_D4(i), GPU_D4(i + 4), GPU_D4(i + 8), GPU_D4(i + 12)
+#define GPU_D32    GPU_D16(0), GPU_D16(16)
+#define GPU_D64    GPU_D32, GPU_D16(32), GPU_D16(48)
+#define GPU_D128   GPU_D64, GPU_D16(64), GPU_D16(80), GPU_D16(96), GPU_D16(112)
+/* n accumulators; a, b, p: the operands after them; what is behind those, as text and as operands. */
+#define GPU_WGMMA(shape, n, a, b, p, transposed, ...)                                             \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, " p ", 0;\n"                                     \
+                 "wgmma.mma_async.sync.aligned." shape " {" GPU_R##n "}, " a ", " b               \
+                                                                     ", p, 1, 1" transposed "; }" \
+                 : GPU_D##n                                                                       \
+                 : "l"(da), "l"(db), "r"(scale_d)__VA_ARGS__)
+#define GPU_WGMMA_OF(N, n, a, b, p, ta, tb)                                                   \
+    if constexpr (T == wgmma_type::bf16)                                                      \
+        GPU_WGMMA("m64n" #N "k16.f32.bf16.bf16", n, a, b, p, ", " ta ", " tb, , "n"(TRANS_A), \
+                  "n"(TRANS_B));                                                              \
+    else if constexpr (T == wgmma_type::f16)                                                  \
+        GPU_WGMMA("m64n" #N "k16.f32.f16.f16", n, a, b, p, ", " ta ", " tb, , "n"(TRANS_A),   \
+                  "n"(TRANS_B));                                                              \
+    else if constexpr (T == wgmma_type::tf32)                                                 \
+        GPU_WGMMA("m64n" #N "k8.f32.tf32.tf32", n, a, b, p, "", );                            \
+    else if constexpr (T == wgmma_type::e4m3)                                                 \
+        GPU_WGMMA("m64n" #N "k32.f32.e4m3.e4m3", n, a, b, p, "", );                           \
+    else                                                                                      \
+        GPU_WGMMA("m64n" #N "k32.f32.e5m2.e5m2", n, a, b, p, "", )
+template <wgmma_type T, int N, int TRANS_A = 0, int TRANS_B = 0>
+DEV void wgmma_m64(float (&d)[N / 2], uint64_t da, uint64_t db, int scale_d) {
+    static_assert(T == wgmma_type::bf16 || T == wgmma_type::f16 || (!TRANS_A && !TRANS_B),
+                  "others are K-major");
+    static_assert(N == 64 || N == 128 || N == 256, "what is written out");
+    if constexpr (N == 64) {
+        GPU_WGMMA_OF(64, 32, "%32", "%33", "%34", "%35", "%36");
+    } else if constexpr (N == 128) {
+        GPU_WGMMA_OF(128, 64, "%64", "%65", "%66", "%67", "%68");
+    } else {
+        GPU_WGMMA_OF(256, 128, "%128", "%129", "%130", "%131", "%132");
+    }
+}
+// The compiler does not know that a wait brings the accumulators: nothing of them moves across this.
+template <int N> DEV void wgmma_hold(float (&d)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) asm volatile("" : "+f"(d[i])::"memory");
 }
 // ---- named barrier ------------------------------------------------------------------------------
 DEV void bar_sync(int id, int threads) {

@@ -14,7 +14,7 @@ mode=${3:-all}
 only=${4:-}
 dtypes=${5:-}
 work=$(mktemp -d "${TMPDIR:-/tmp}/roofline-mutate-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap '[ "$BASHPID" != "$$" ] || rm -rf "$work"' EXIT # not of a child that is killed before it is its program
 survivors=0
 mutants=0
 
@@ -26,7 +26,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
 
 # ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\('
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait'
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -54,45 +54,59 @@ compiler_of() {
         sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g; s/ -o [^ ]+//; s/ -c [^ ]+//; s/ -M[DTF]+( [^ ]+\.(o|d))?//g'
 }
 
-# check_fails ORDER CC OPS: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
+# What the checks of a file's rows are told besides, and the generations they run on: where the default problems do not reach
+# all of a kernel, some that do.
+arguments_of() {
+    case $1 in
+    *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,100x72x2100" ;;
+    esac
+}
+generations_of() {
+    case $1 in
+    *wgmma*) echo 90 ;;
+    *) echo 80 90 89 ;; # 89: where fp8 is native
+    esac
+}
+
+# check_fails ORDER CC OPS [ARGUMENTS]: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
 # busy machine, since what is slow is not caught.
 check_fails() {
     local pid status=0
+    : >"$work/out" # what the mutant before has left there would end this one at once
+    set -f # the arguments are words, and none of them names files
+    # shellcheck disable=SC2086
     SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
-        --op "$3" ${dtypes:+--dtype "$dtypes"} >"$work/out" 2>&1 &
+        --op "$3" ${dtypes:+--dtype "$dtypes"} ${4:-} >"$work/out" 2>&1 &
     pid=$!
+    set +f
     while kill -0 "$pid" 2>/dev/null && ! grep -qaE ' (wrong|failed|timeout): ' "$work/out"; do sleep 0.1; done
     kill "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null || status=$?
     grep -qaE ' (wrong|failed|timeout): ' "$work/out" || { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; }
 }
 
-# mutate FILE LINE: the line's first barrier becomes an empty statement. Of a header's units one after the other, until
+# hunt FILE DESCRIPTION [UNIT DTYPES]: $work/kernels has a mutant of FILE: of its units one after the other, or of UNIT, until
 # the checks of its ops fail.
-mutate() {
-    local file=$1 line=$2 unit ops caught='' order cc text link units=0
-    text=$(sed -n "${line}p" "$source/kernels/cuda/$file" | sed -E 's/^ +//' | cut -c1-60)
-    rm -rf "$work/kernels"
-    cp -r "$source/kernels" "$work/kernels"
-    sed -i -E "${line}s/$statement/;/" "$work/kernels/cuda/$file"
-    for unit in $(units_of "$file"); do
+hunt() {
+    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' order cc link units=0
+    for unit in ${3:-$(units_of "$file")}; do
         units=$((units + 1))
         ops=$(ops_of "$unit")
         # kernels that rows of other files call
         [ -n "$ops" ] || ops=$(for user in $(units_of "${unit%.cu}.cuh"); do ops_of "$user"; done | grep . | sort -u | paste -sd, -)
         # shellcheck disable=SC2046  # words of a command line
         if ! (cd "$build" && $(compiler_of "$unit") -c "$work/kernels/cuda/$unit" -o "$work/$unit.o") 2>"$work/log"; then
-            verdict unbuilt "$file:$line $text: $(grep -m 1 error "$work/log")"
+            verdict unbuilt "$text: $(grep -m 1 error "$work/log")"
             return
         fi
         link=${link_command//$(object_of "$unit")/$work/$unit.o}
         if ! (cd "$build" && eval "${link//-o roofline_emulated/-o $work/mutant}") >"$work/log" 2>&1; then
-            verdict unlinked "$file:$line $text: $(tail -n 1 "$work/log")"
+            verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
         fi
         for order in asc desc; do
-            for cc in 80 90 89; do # 89: where fp8 is native
-                if check_fails "$order" "$cc" "$ops"; then
+            for cc in $(generations_of "$unit"); do
+                if check_fails "$order" "$cc" "$ops" "$(arguments_of "$unit")"; then
                     caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
                     break 3
                 fi
@@ -100,12 +114,35 @@ mutate() {
         done
     done
     if [ "$units" = 0 ]; then
-        verdict unused "$file:$line $text: no .cu includes it"
+        verdict unused "$text: no .cu includes it"
     elif [ -n "$caught" ]; then
-        verdict caught "$file:$line $text ($caught)"
+        verdict caught "$text ($caught)"
     else
-        verdict SURVIVED "$file:$line $text"
+        verdict SURVIVED "$text"
     fi
+}
+
+# mutate FILE LINE: the line's first barrier becomes an empty statement.
+mutate() {
+    local file=$1 line=$2 text
+    text=$(sed -n "${line}p" "$source/kernels/cuda/$file" | sed -E 's/^ +//' | cut -c1-60)
+    rm -rf "$work/kernels"
+    cp -r "$source/kernels" "$work/kernels"
+    sed -i -E "${line}s/$statement/;/" "$work/kernels/cuda/$file"
+    hunt "$file" "$file:$line $text"
+}
+
+# edit FILE DESCRIPTION SED [UNIT DTYPES]: what is no barrier, of the products by wgmma; in bf16, which has most paths.
+edit() {
+    [[ "$1: $2" == *"$only"* ]] || return 0
+    rm -rf "$work/kernels"
+    cp -r "$source/kernels" "$work/kernels"
+    sed -i -E ":a;N;\$!ba;$3" "$work/kernels/cuda/$1" # patterns may cross lines
+    if cmp -s "$source/kernels/cuda/$1" "$work/kernels/cuda/$1"; then
+        verdict unchanged "$1: $2: the kernel is written otherwise now"
+        return
+    fi
+    hunt "$1" "$1: $2" "${4:-matmul_wgmma_bf16.cu}" "${5:-bf16}" </dev/null
 }
 
 object_of() { grep -oE "[^ ]*kernels/cuda/${1//./\\.}\.o" <<<"$link_command" | head -n 1; }
@@ -123,6 +160,48 @@ else
     while read -r file line; do
         [ -z "$file" ] || mutate "$file" "$line" </dev/null
     done <<<"$sites"
+    [ "$mode" = sample ] || {
+        f=matmul_wgmma.cuh
+        edit $f 'full: two arrivals' 's/(mbar_init\(&full\[i\], )1/\12/'
+        edit $f 'empty: arrivals of one block' 's/CONSUMER_WARPS \* p\.cluster/CONSUMER_WARPS/'
+        edit $f 'empty: the other parity' 's/at\.parity \^ 1/at.parity/'
+        edit $f 'full: the other parity' 's/(full\[at\.stage\], at\.parity)\)/\1 ^ 1)/'
+        edit $f 'parity: always the same' 's/parity \^= 1;/;/'
+        edit $f 'bytes expected: half of B' 's/TILE::STAGE\); \/\* both/TILE::STAGE - TILE::BN * 64); \/* both/'
+        edit $f 'multicast: to itself alone' 's/\? 0 : 3;/? 0 : 1 << rank;/'
+        edit $f 'multicast: to the other alone' 's/\? 0 : 3;/? 0 : 2 >> rank;/'
+        edit $f 'both blocks load the same half' 's/t\.col \+ rank \* part/t.col/'
+        edit $f 'both halves to one place' 's/b \+ rank \* part \* WGMMA_ROW/b/'
+        edit $f 'release: to one block' 's/if \(lane < cluster\)/if (lane == 0)/'
+        edit $f 'release: of the stage that is being read' 's/if \(kt\) release\(last, cluster\);/if (kt + 1 < k_tiles) release(\&empty[at.stage], cluster);/'
+        edit $f 'wait: for one less' 's/wgmma_wait<1>/wgmma_wait<2>/'
+        edit $f 'sums: of the tile before as well' 's/kt == 0\)/false)/'
+        edit $f 'A: the same rows for both warpgroups' 's/a \+= group \* 64 \* WGMMA_ROW/a += 0 * group/'
+        edit $f 'A: the step along k' 's/A_K_MAJOR \? 32 : 16/A_K_MAJOR ? 32 : 8/'
+        edit $f 'B: the step along k' 's/B_K_MAJOR \? 32 :/B_K_MAJOR ? 16 :/'
+        edit $f 'B: the leading offset' 's/BOX = 64/BOX = 32/'
+        edit $f 'B: not transposed' 's/!A_K_MAJOR, !B_K_MAJOR>/!A_K_MAJOR, false>/'
+        edit $f 'store: one buffer for all' 's/i % 2 \* STAGING/0/'
+        edit $f 'store: waits for one less' 's/bulk_wait_read<1>/bulk_wait_read<2>/'
+        edit $f 'store: the column' 's/t\.col \+ PIECE \* i/t.col + PIECE * (i ^ 1)/'
+        edit $f 'pairs in rows of odd length' 's/p\.n % 2 == 0;/true;/'
+        edit $f 'registers: more than there are' 's/setmaxnreg_inc<232>/setmaxnreg_inc<240>/'
+        edit $f 'registers: given back too few' 's/setmaxnreg_dec<40>/setmaxnreg_dec<48>/'
+        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/'
+        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/'
+        edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/'
+        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
+        edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
+        f=wgmma_launch.cuh
+        edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
+        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
+        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/'
+        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/'
+        edit $f 'map: the swizzle of C' 's/16,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/16,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
+        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, WGMMA_ROW\)\)/OPERAND::SIZE - 63, WGMMA_ROW))/'
+    }
 fi
 
 # ---- wrappers ----
@@ -204,8 +283,27 @@ else
         wrapper 'cluster barrier: arrival only' "$join"'s/\\n\\tbarrier\.cluster\.wait\.acquire\.aligned;//'
         wrapper 'wgmma descriptor: stride' 's/1024 >> 4\) << 32/512 >> 4) << 32/'
         wrapper 'wgmma descriptor: swizzle of 64 bytes' 's/uint64_t\(1\) << 62/uint64_t(2) << 62/'
-        wrapper 'wgmma: B transposed' "$join"'s/p, 1, 1, 0, 0;/p, 1, 1, 0, 1;/'
-        wrapper 'wgmma: scale inverted' "$join"'s/setp\.ne\.b32 p, %34, 0/setp.eq.b32 p, %34, 0/'
+        wrapper 'wgmma descriptor: leading offset' 's/leading_bytes >> 4/leading_bytes >> 5/'
+        wrapper 'wgmma: B not transposed' 's/"n"\(TRANS_B\)/"n"(0)/g'
+        wrapper 'wgmma: A not transposed' 's/"n"\(TRANS_A\)/"n"(0)/g'
+        wrapper 'wgmma: accumulators permuted' 's/"%0,%1,%2,%3,/"%0,%2,%1,%3,/'
+        wrapper 'wgmma, n128: accumulators permuted' 's/%33,%34,/%34,%33,/'
+        wrapper 'wgmma, n256: accumulators permuted' 's/%65,%66,/%66,%65,/'
+        wrapper 'wgmma bf16: the type of f16' 's/k16\.f32\.bf16\.bf16", n/k16.f32.f16.f16", n/'
+        wrapper 'wgmma f16: the type of bf16' 's/k16\.f32\.f16\.f16", n/k16.f32.bf16.bf16", n/'
+        wrapper 'wgmma e4m3: the type of e5m2' 's/k32\.f32\.e4m3\.e4m3", n/k32.f32.e5m2.e5m2", n/'
+        wrapper 'wgmma e5m2: the type of e4m3' 's/k32\.f32\.e5m2\.e5m2", n/k32.f32.e4m3.e4m3", n/'
+        wrapper 'wgmma: descriptors swapped' 's/"l"\(da\), "l"\(db\)/"l"(db), "l"(da)/'
+        wrapper 'wgmma: scale inverted' 's/setp\.ne\.b32 p, " p ", 0/setp.eq.b32 p, " p ", 0/'
+        wrapper 'stmatrix: registers swapped' "$join"'s/(stmatrix[^;]*\{%1),%2,%3,/\1,%3,%2,/'
+        wrapper 'stmatrix: .trans where it should not be' 's/stmatrix\.sync\.aligned\.m8n8\.x4\.shared/stmatrix.sync.aligned.m8n8.x4.trans.shared/'
+        wrapper 'TMA, three dimensions: coordinates swapped' "$join"'s/\{%3,%4,%5\}\], \[%2\];/{%4,%3,%5}], [%2];/'
+        wrapper 'TMA, three dimensions: the matrix' "$join"'s/\{%3,%4,%5\}\], \[%2\];/{%3,%4,%4}], [%2];/'
+        wrapper 'TMA multicast, three dimensions: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4,%5\}\], \[%2\], %6/ [%0], [%1, {%3,%4,%5}], [%2]/'
+        wrapper 'TMA store: coordinates swapped' "$join"'s/\{%2,%3,%4\}\], \[%1\]/{%3,%2,%4}], [%1]/'
+        wrapper 'bulk store: no commit' 's/cp\.async\.bulk\.commit_group;//'
+        wrapper 'bulk store: waits for one less' 's/wait_group\.read %0;" ::"n"\(KEEP\)/wait_group.read %0;" ::"n"(KEEP + 1)/'
+        wrapper 'setmaxnreg: dec for inc' 's/setmaxnreg\.inc/setmaxnreg.dec/'
         wrapper 'wgmma: no commit' 's/wgmma\.commit_group\.sync\.aligned;/wgmma.fence.sync.aligned;/'
         wrapper 'wgmma: waits for one less' "$join"'s/(wgmma\.wait_group[^"]*" ::"n"\()KEEP/\1KEEP + 1/'
     }

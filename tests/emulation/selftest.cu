@@ -254,32 +254,116 @@ __global__ void cluster_kernel(const __grid_constant__ CUtensorMap map, uint16_t
 #endif
 }
 
-/* ---- wgmma: D[64,64] (+)= A[64,64] B[64,64], both K-major with a swizzle of 128 bytes ---- */
+/* ---- stmatrix: 32 rows of eight 16-bit elements, from in[lane][register][half] ---- */
 
-__global__ void __launch_bounds__(128)
-    wgmma_kernel(const __nv_bfloat16 *A, const __nv_bfloat16 *B, float *D, int accumulate) {
-#if HAS_SM90A
-    SMEM_ALIGNED(1024, __nv_bfloat16, As, [64 * 64]);
-    SMEM_ALIGNED(1024, __nv_bfloat16, Bs, [64 * 64]);
-    const int t = threadIdx.x;
-    for (int i = t; i < 64 * 64; i += 128) {
-        const int row = i / 64, col = i % 64, at = row * 64 + (col ^ (row % 8) * 8);
-        As[at] = A[i];
-        Bs[at] = B[i];
+__global__ void stmatrix_kernel(const uint32_t *in, uint16_t *out) {
+#if HAS_SM90
+    SMEM_ALIGNED(16, uint16_t, s, [32][8]);
+    const int lane = threadIdx.x;
+    uint32_t r[4];
+    for (int j = 0; j < 4; j++) r[j] = in[lane * 4 + j];
+    gpu::stmatrix_x4(s[lane ^ 5], r);
+    __syncwarp(); /* all rows are written */
+    for (int i = 0; i < 8; i++) out[lane * 8 + i] = s[lane][i];
+#endif
+}
+
+/* ---- TMA of three dimensions: a box of 8 rows of 64 bf16 of one of several matrices is loaded, and stored elsewhere in two
+ * parts, of which the second waits for the first; both go beyond the matrix' end ---- */
+
+__global__ void tma_3d_kernel(const __grid_constant__ CUtensorMap from,
+                              const __grid_constant__ CUtensorMap to, uint16_t *out) {
+#if HAS_SM90
+    SMEM_ALIGNED(1024, uint16_t, tile, [8 * 64]);
+    SMEM(uint64_t, bar, [1]);
+    const int lane = threadIdx.x;
+    if (lane == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+        gpu::mbar_arrive_expect_tx(bar, sizeof tile);
+        gpu::tma_load_3d(tile, &from, bar, 32, 20, 1);
     }
+    __syncwarp(); /* the barrier is there */
+    gpu::mbar_wait(bar, 0);
+    for (int i = lane; i < 8 * 64; i += 32) out[i] = tile[i];
+    __syncwarp(); /* all have read */
+    if (lane == 0) {
+        gpu::tma_store_3d(&to, tile, 64, 3, 2);
+        gpu::bulk_commit();
+        gpu::bulk_wait_read<0>();
+    }
+    __syncwarp(); /* the tile may be overwritten */
+    for (int i = lane; i < 8 * 64; i += 32) tile[i] = static_cast<uint16_t>(7000 + i);
+    gpu::fence_proxy_async(); /* the store reads through the asynchronous proxy */
+    __syncwarp();             /* all of it is written */
+    if (lane == 0) {
+        gpu::tma_store_3d(&to, tile, 0, 20, 1);
+        gpu::bulk_commit();
+        gpu::bulk_wait_read<0>();
+    }
+#endif
+}
+
+/* ---- the same for both blocks of a cluster ---- */
+
+__global__ void tma_3d_multicast_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out) {
+#if HAS_MULTICAST
+    SMEM_ALIGNED(1024, uint16_t, tile, [8 * 64]);
+    SMEM(uint64_t, bar, [1]);
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+        gpu::mbar_arrive_expect_tx(bar, sizeof tile);
+    }
+    gpu::cluster_sync(); /* both blocks' barriers are there */
+    if (threadIdx.x == 0 && gpu::cluster_rank() == 1)
+        gpu::tma_load_3d_multicast(tile, &map, bar, 32, 20, 1, 3);
+    gpu::mbar_wait(bar, 0);
+    for (int i = threadIdx.x; i < 8 * 64; i += 32) out[blockIdx.x * 8 * 64 + i] = tile[i];
+    gpu::cluster_sync(); /* no block ends before it has its tile */
+#endif
+}
+
+/* ---- wgmma: D[64,N] (+)= A[64,K] B[N,K] of 128 bytes of k, swizzled by 128 bytes; K-major, or TRANS ---- */
+
+/* rows x 128 bytes, the form of a K-major operand; or, with TRANS, [64 of k][rows] in boxes of 64 rows. */
+template <class T, int TRANS> DEV void stage_operand(T *to, const T *from, int rows) {
+    constexpr int K = 128 / static_cast<int>(sizeof(T)), CHUNK = 16 / static_cast<int>(sizeof(T));
+    for (int i = threadIdx.x; i < rows * K; i += 128) {
+        const int row = i / K, k = i % K, y = TRANS ? row / 64 * 64 + k : row,
+                  x = TRANS ? row % 64 : k;
+        to[y * K + (x / CHUNK ^ y % 8) * CHUNK + x % CHUNK] = from[i];
+    }
+}
+
+template <class T, gpu::wgmma_type TYPE, int N, int TRANS>
+__global__ void __launch_bounds__(128)
+    wgmma_kernel(const T *A, const T *B, float *D, int accumulate) {
+#if HAS_SM90A
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    DYN_SMEM(1024, T, As);
+    T *Bs = As + 64 * K;
+    stage_operand<T, TRANS>(As, A, 64);
+    stage_operand<T, TRANS>(Bs, B, N);
     gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
     __syncthreads();          /* all of the tiles is written */
-    float d[32];
-    for (int i = 0; i < 32; i++) d[i] = 1;
-    const uint64_t a = gpu::wgmma_desc_k128(As), b = gpu::wgmma_desc_k128(Bs);
+    float d[N / 2];
+    for (int i = 0; i < N / 2; i++) d[i] = 1;
+    gpu::wgmma_hold(d); /* before the fence */
+    const uint64_t a = TRANS ? gpu::wgmma_desc(As, 64 * 128) : gpu::wgmma_desc(As),
+                   b = TRANS ? gpu::wgmma_desc(Bs, 64 * 128) : gpu::wgmma_desc(Bs);
+    const int step = TRANS ? 16 * 128 / 16 : 32 / 16; /* in a descriptor's units of 16 bytes */
     gpu::wgmma_fence();
-    for (int k = 0; k < 4; k++) /* 16 elements are 32 bytes, 2 in a descriptor's units */
-        gpu::wgmma_m64n64k16_bf16(d, a + static_cast<uint64_t>(2 * k),
-                                  b + static_cast<uint64_t>(2 * k), k > 0 || accumulate);
+    for (int k = 0; k < 4; k++)
+        gpu::wgmma_m64<TYPE, N, TRANS, TRANS>(d, a + static_cast<uint64_t>(step * k),
+                                              b + static_cast<uint64_t>(step * k),
+                                              k > 0 || accumulate);
     gpu::wgmma_commit();
     gpu::wgmma_wait<0>();
-    const int row = t / 32 * 16 + t % 32 / 4, col = t % 4 * 2;
-    for (int j = 0; j < 32; j++) D[(row + 8 * (j / 2 % 2)) * 64 + 8 * (j / 4) + col + j % 2] = d[j];
+    gpu::wgmma_hold(d);
+    const int t = threadIdx.x, row = t / 32 * 16 + t % 32 / 4, col = t % 4 * 2;
+    for (int j = 0; j < N / 2; j++)
+        D[(row + 8 * (j / 2 % 2)) * N + 8 * (j / 4) + col + j % 2] = d[j];
 #endif
 }
 
@@ -491,9 +575,9 @@ static void test_tma(int cc) {
         two(std::vector<uint16_t>(2 * 16 * 64, 0xffff));
     const buffer<int> ranks(std::vector<int>(2, -1));
     alignas(128) CUtensorMap map;
-    must(gpu_tensor_map_2d(&map, matrix.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, ROWS, COLS,
-                           COLS * sizeof(uint16_t), 8, 64, CU_TENSOR_MAP_SWIZZLE_128B),
-         "tensor map");
+    const tensor described = {
+        matrix.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, COLS, ROWS, COLS * sizeof(uint16_t), 1, 0};
+    must(gpu_tensor_map(&map, described, 2, 64, 8, CU_TENSOR_MAP_SWIZZLE_128B), "tensor map");
     must(gpu_launch(threads(32), tma_kernel, map, one.p), "tma_load_2d");
     report("tma_load_2d", tile_is_right(one.read().data(), 8, 20));
     if (cc >= 120) {
@@ -511,15 +595,98 @@ static void test_tma(int cc) {
     report("cluster_rank", ranks.read() == std::vector<int>({0, 1}));
 }
 
-static void test_wgmma(int accumulate) {
-    const auto A = small_integers<__nv_bfloat16>(64 * 64),
-               B = small_integers<__nv_bfloat16>(64 * 64);
-    std::vector<float> want(64 * 64, accumulate ? 1.0f : 0.0f);
-    const buffer<__nv_bfloat16> a(A), b(B);
-    const buffer<float> d(std::vector<float>(64 * 64, -1.0f));
-    must(gpu_launch(threads(128), wgmma_kernel, a.p, b.p, d.p, accumulate), "wgmma");
-    multiply(A, B, want, 64, 64, 64);
-    report(accumulate ? "wgmma, accumulating" : "wgmma, overwriting", d.read() == want);
+static void test_stmatrix() {
+    std::vector<uint32_t> in;
+    for (uint32_t i = 0; i < 128; i++) in.push_back((2 * i + 1) << 16 | 2 * i);
+    const buffer<uint32_t> from(in);
+    const buffer<uint16_t> to(std::vector<uint16_t>(256, 0xffff));
+    must(gpu_launch(threads(32), stmatrix_kernel, from.p, to.p), "stmatrix_x4");
+    const auto got = to.read();
+    bool ok = true;
+    for (int row = 0; row < 32; row++)
+        for (int col = 0; col < 8; col++) { /* lane row names where row ^ 5 goes, and back */
+            const int matrix = (row ^ 5) / 8, lane = (row ^ 5) % 8 * 4 + col / 2;
+            ok = ok && got[static_cast<size_t>(row * 8 + col)] == 2 * (lane * 4 + matrix) + col % 2;
+        }
+    report("stmatrix_x4", ok);
+}
+
+static void test_tma_3d(int cc) {
+    constexpr int EACH = ROWS * COLS;
+    std::vector<uint16_t> in, want(3 * EACH, 0);
+    for (int i = 0; i < 3 * EACH; i++) in.push_back(static_cast<uint16_t>(i + 1));
+    const buffer<uint16_t> matrices(in), one(std::vector<uint16_t>(8 * 64, 0xffff)),
+        two(std::vector<uint16_t>(2 * 8 * 64, 0xffff)), stored(want);
+    tensor described = {matrices.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, COLS, ROWS, COLS * 2, 3,
+                        EACH * 2};
+    alignas(128) CUtensorMap from, to;
+    must(gpu_tensor_map(&from, described, 3, 64, 8, CU_TENSOR_MAP_SWIZZLE_128B), "tensor map");
+    described.base = stored.p;
+    must(gpu_tensor_map(&to, described, 3, 64, 8, CU_TENSOR_MAP_SWIZZLE_128B), "tensor map");
+    must(gpu_launch(threads(32), tma_3d_kernel, from, to, one.p), "tma_load_3d");
+    const auto is_right =
+        [&](const uint16_t *tile) { /* rows 20 to 23 of matrix 1, then zeros */
+                                    bool ok = true;
+                                    for (int i = 0; i < 8 * 64; i++) {
+                                        const int row = i / 64, at = row * 64 + (i % 64 ^ row * 8);
+                                        ok = ok &&
+                                             tile[at] ==
+                                                 (row < 4
+                                                      ? in[static_cast<size_t>(
+                                                            EACH + (20 + row) * COLS + 32 + i % 64)]
+                                                      : 0);
+                                    }
+                                    return ok;
+        };
+    const auto loaded = one.read();
+    report("tma_load_3d", is_right(loaded.data()));
+    for (int i = 0; i < 8 * 64; i++) {
+        const int row = i / 64, at = row * 64 + (i % 64 ^ row * 8);
+        if (i % 64 < COLS - 64)
+            want[static_cast<size_t>(2 * EACH + (3 + row) * COLS + 64 + i % 64)] =
+                loaded[static_cast<size_t>(at)];
+        if (row < 4)
+            want[static_cast<size_t>(EACH + (20 + row) * COLS + i % 64)] =
+                static_cast<uint16_t>(7000 + at);
+    }
+    report("tma_store_3d", stored.read() == want);
+    if (cc >= 120) return;
+    launch_config c = threads(32);
+    c.grid = dim3(2);
+    c.cluster = dim3(2);
+    must(gpu_launch(c, tma_3d_multicast_kernel, from, two.p), "tma_load_3d_multicast");
+    const auto tiles = two.read();
+    report("tma_load_3d_multicast", is_right(tiles.data()) && is_right(tiles.data() + 8 * 64));
+}
+
+template <class T, gpu::wgmma_type TYPE, int N, int TRANS = 0>
+static void test_wgmma(const char *name, int accumulate = 1) {
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    const auto A = small_integers<T>(64 * K), B = small_integers<T>(N * K);
+    std::vector<float> want(64 * N, accumulate ? 1.0f : 0.0f);
+    const buffer<T> a(A), b(B);
+    const buffer<float> d(std::vector<float>(64 * N, -1.0f));
+    launch_config c = threads(128);
+    c.smem = (64 + N) * 128;
+    must(gpu_launch(c, wgmma_kernel<T, TYPE, N, TRANS>, a.p, b.p, d.p, accumulate), name);
+    multiply(A, B, want, 64, N, K);
+    report(name, d.read() == want);
+}
+static void test_wgmmas() {
+    using gpu::wgmma_type;
+    test_wgmma<__nv_bfloat16, wgmma_type::bf16, 64>("wgmma bf16, overwriting", 0);
+    test_wgmma<__nv_bfloat16, wgmma_type::bf16, 64>("wgmma bf16, n64");
+    test_wgmma<__nv_bfloat16, wgmma_type::bf16, 128>("wgmma bf16, n128");
+    test_wgmma<__nv_bfloat16, wgmma_type::bf16, 256>("wgmma bf16, n256");
+    test_wgmma<__nv_bfloat16, wgmma_type::bf16, 256, 1>("wgmma bf16, MN-major");
+    test_wgmma<__half, wgmma_type::f16, 256>("wgmma f16, n256");
+    test_wgmma<__half, wgmma_type::f16, 128, 1>("wgmma f16, MN-major");
+    test_wgmma<float, wgmma_type::tf32, 128>("wgmma tf32, n128");
+    test_wgmma<float, wgmma_type::tf32, 256>("wgmma tf32, n256");
+    test_wgmma<__nv_fp8_e4m3, wgmma_type::e4m3, 128>("wgmma e4m3, n128");
+    test_wgmma<__nv_fp8_e4m3, wgmma_type::e4m3, 256>("wgmma e4m3, n256");
+    test_wgmma<__nv_fp8_e5m2, wgmma_type::e5m2, 128>("wgmma e5m2, n128");
+    test_wgmma<__nv_fp8_e5m2, wgmma_type::e5m2, 256>("wgmma e5m2, n256");
 }
 
 static void test_setmaxnreg() {
@@ -569,13 +736,14 @@ int main(int argc, char **argv) {
         test_mma_tall_f64<f64_k16>("mma_m16n8k16_f64");
         test_mbarrier();
         test_tma(cc);
+        test_tma_3d(cc);
+        test_stmatrix();
     } else {
         puts("tall fp64 mma            skip: sm_90");
-        puts("mbarrier, TMA, clusters  skip: sm_90");
+        puts("mbarrier, TMA, stmatrix  skip: sm_90");
     }
     if (cc == 90) {
-        test_wgmma(0);
-        test_wgmma(1);
+        test_wgmmas();
         test_setmaxnreg();
     } else {
         puts("wgmma, setmaxnreg        skip: sm_90a");

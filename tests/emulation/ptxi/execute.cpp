@@ -576,6 +576,9 @@ static void step(machine &m, const instruction &i) {
     case opcode::ldmatrix:
         matrix_load(m, i);
         break;
+    case opcode::stmatrix:
+        matrix_store(m, i);
+        break;
     case opcode::mma:
         matrix_multiply(m, i);
         break;
@@ -586,7 +589,7 @@ static void step(machine &m, const instruction &i) {
         mbarrier(m, i);
         break;
     case opcode::setmaxnreg:
-        simt::need_cc(90, "setmaxnreg", true);
+        simt::setmaxnreg(static_cast<int>(i.o[0].value), i.has(m_inc));
         break;
     case opcode::createpolicy:
         write(m, i.o[0], 0, type::b64);

@@ -117,6 +117,23 @@ void matrix_load(machine &m, const instruction &i) {
               r[j], type::b32);
 }
 
+void matrix_store(machine &m, const instruction &i) {
+    char *row = shared_address(m, i.o[0]);
+    uint32_t r[4] = {};
+    if (i.t[0] != type::b16 || !i.has("m8n8")) refuse(i, "this stmatrix is not emulated");
+    const int n = i.has(m_x4) ? 4 : i.has(m_x2) ? 2 : 1;
+    if (items(i.o[1]) != n) refuse(i, "wrong number of registers");
+    for (int j = 0; j < n; j++) r[j] = static_cast<uint32_t>(item(m, i.o[1], j, type::b32));
+    if (i.has(m_trans))
+        n == 4   ? gpu::stm_emu<4, true>(row, r)
+        : n == 2 ? gpu::stm_emu<2, true>(row, r)
+                 : gpu::stm_emu<1, true>(row, r);
+    else
+        n == 4   ? gpu::stm_emu<4, false>(row, r)
+        : n == 2 ? gpu::stm_emu<2, false>(row, r)
+                 : gpu::stm_emu<1, false>(row, r);
+}
+
 /* ---- wgmma ---- */
 
 static simt::element element_named(const instruction &i, type t) {

@@ -135,6 +135,7 @@ void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
     TSAN(__tsan_read_range(bar, sizeof *bar)); /* after the initialisation */
     const quiet q;
     phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
+    if (owner_of(bar)->alive == 0) fail("mbarrier.arrive in a block that has ended");
     if (expect_tx) mbar_expect_tx(bar, expect_tx);
     if (arrivals > m.pending)
         fail("mbarrier at shared +%u: more arrivals than its count of %u", smem_u32(bar),

@@ -76,6 +76,37 @@ void warpgroup_collective(const char *op, void *io, collective_fn fn, const void
     wake(g.waiting);
 }
 
+/* A block starts with its threads' equal share of a multiprocessor's 65536 registers, in eights, as __launch_bounds__(n,
+ * 1) has it: that is its pool. */
+void setmaxnreg(int registers, bool more) {
+    need_cc(90, "setmaxnreg", true);
+    if (registers < 24 || registers > 256 || registers % 8)
+        fail("setmaxnreg: %d registers: it takes multiples of 8 from 24 to 256", registers);
+    block *b = cur->block;
+    if (b->threads.size() % 128) fail("setmaxnreg in a block that is not all warpgroups");
+    warpgroup_collective("setmaxnreg", nullptr, nullptr, nullptr);
+    const quiet q;
+    warpgroup &g = b->warpgroups[cur->linear / 128];
+    const int groups = static_cast<int>(b->threads.size() / 128),
+              share = 65536 / 128 / groups / 8 * 8, each = share < 248 ? share : 248;
+    for (auto &any : b->warpgroups)
+        if (any.registers == 0) any.registers = each;
+    if (g.registers == registers) return; /* another thread of the warpgroup has been here */
+    if (more ? registers < g.registers : registers > g.registers)
+        fail("setmaxnreg.%s to %d registers from %d", more ? "inc" : "dec", registers, g.registers);
+    for (;;) {
+        int others = 0;
+        for (auto &any : b->warpgroups)
+            if (&any != &g) others += any.registers;
+        if (others + registers <= each * groups) break;
+        b->want_registers.push_back(cur);
+        block_on("registers for setmaxnreg");
+        if (g.registers == registers) return;
+    }
+    g.registers = registers;
+    wake(b->want_registers);
+}
+
 /* ---- blocks ---- */
 
 static void check(block *b, block_barrier &r) {

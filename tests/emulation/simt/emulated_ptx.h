@@ -56,6 +56,35 @@ template <int X, bool TRANS> inline void ldm_emu(uint32_t *r, const void *row) {
 }
 DEV void ldmatrix_x4(uint32_t (&r)[4], const void *row) { ldm_emu<4, false>(r, row); }
 DEV void ldmatrix_x4_trans(uint32_t (&r)[4], const void *row) { ldm_emu<4, true>(r, row); }
+// ---- stmatrix (sm_90+) --------------------------------------------------------------------
+struct StmIO {
+    char *row;
+    const uint32_t *r;
+};
+template <int X, bool TRANS> inline void stm_emu(void *row, const uint32_t *r) {
+    simt::need_cc(90, "stmatrix");
+    StmIO io{static_cast<char *>(row), r};
+    if (simt::cur->lane < 8u * X) simt::note_write(row, 16);
+    simt::warp_collective(
+        ~0u, "stmatrix", &io,
+        [](void *const *in, uint32_t, const void *) {
+            for (int j = 0; j < X; j++)
+                for (int l = 0; l < 32; l++)
+                    for (int e = 0; e < 2; e++) {
+                        int row = TRANS ? 2 * (l % 4) + e : l / 4,
+                            col = TRANS ? l / 4 : 2 * (l % 4) + e;
+                        char *p = static_cast<StmIO *>(in[8 * j + row])->row;
+                        if (reinterpret_cast<uintptr_t>(p) % 16)
+                            simt::fail("stmatrix: row address misaligned");
+                        if (!simt::is_shared(p))
+                            simt::fail("stmatrix: row address is not shared memory");
+                        const auto h = uint16_t(static_cast<StmIO *>(in[l])->r[j] >> 16 * e);
+                        memcpy(p + 2 * col, &h, 2);
+                    }
+        },
+        nullptr);
+}
+DEV void stmatrix_x4(void *row, const uint32_t (&r)[4]) { stm_emu<4, false>(row, r); }
 // ---- mma.sync -----------------------------------------------------------------------------
 inline float bf_f(uint32_t w, int i) { return __uint_as_float(i ? w & 0xffff0000u : w << 16); }
 inline float hf_f(uint32_t w, int i) {
@@ -203,26 +232,50 @@ DEV void tma_load_2d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar
     int c[2] = {c0, c1};
     simt::tma_load(smem, map, bar, c, 2, mask);
 }
+DEV void tma_load_3d(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1, int c2) {
+    int c[3] = {c0, c1, c2};
+    simt::tma_load(smem, map, bar, c, 3, 0);
+}
+DEV void tma_load_3d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar, int c0, int c1,
+                               int c2, uint16_t mask) {
+    int c[3] = {c0, c1, c2};
+    simt::tma_load(smem, map, bar, c, 3, mask);
+}
+DEV void tma_store_3d(const CUtensorMap *map, const void *smem, int c0, int c1, int c2) {
+    int c[3] = {c0, c1, c2};
+    simt::tma_store(map, smem, c, 3);
+}
+DEV void bulk_commit() { simt::bulk_commit(); }
+template <int KEEP> DEV void bulk_wait_read() { simt::bulk_wait(KEEP); }
 DEV uint32_t cluster_rank() { return simt::cluster_rank(); }
 DEV void cluster_sync() { simt::cluster_barrier(true, true); }
-template <int R> DEV void setmaxnreg_inc() { simt::need_cc(90, "setmaxnreg", true); }
-template <int R> DEV void setmaxnreg_dec() { simt::need_cc(90, "setmaxnreg", true); }
+template <int R> DEV void setmaxnreg_inc() { simt::setmaxnreg(R, true); }
+template <int R> DEV void setmaxnreg_dec() { simt::setmaxnreg(R, false); }
 // ---- wgmma (sm_90a) ---------------------------------------------------------------------------
-// K-major operand, 128-byte swizzle: rows of 128 bytes, 8-row groups 1024 bytes apart (SBO), LBO
-// unused.
-DEV uint64_t wgmma_desc_k128(const void *smem) {
-    return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(1) << 16 |
+// Operands in shared memory, swizzled by 128 bytes: rows of 128 bytes, groups of 8 rows 1024 bytes
+// apart (the stride offset). K-major: a row is 128 bytes of k, and there is no leading offset.
+// MN-major, of 2-byte elements: a row is 64 elements of M or N at one k, `leading_bytes` is from
+// those to the next 64.
+DEV uint64_t wgmma_desc(const void *smem, uint32_t leading_bytes = 16) {
+    return uint64_t((smem_u32(smem) & 0x3FFFF) >> 4) | uint64_t(leading_bytes >> 4) << 16 |
            uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
 DEV void wgmma_fence() { simt::wgmma_fence(); }
 DEV void wgmma_commit() { simt::wgmma_commit(); }
 template <int KEEP> DEV void wgmma_wait() { simt::wgmma_wait(KEEP); }
-DEV void wgmma_m64n64k16_bf16(float (&d)[32], uint64_t da, uint64_t db, int scale_d) {
-    float *at[32];
-    for (int i = 0; i < 32; i++) at[i] = &d[i];
-    simt::wgmma(simt::element::bf16, simt::element::bf16, 64, at, da, db, scale_d != 0, false,
-                false);
+enum class wgmma_type { bf16, f16, tf32, e4m3, e5m2 };
+template <wgmma_type T, int N, int TRANS_A = 0, int TRANS_B = 0>
+DEV void wgmma_m64(float (&d)[N / 2], uint64_t da, uint64_t db, int scale_d) {
+    constexpr auto t = T == wgmma_type::bf16   ? simt::element::bf16
+                       : T == wgmma_type::f16  ? simt::element::f16
+                       : T == wgmma_type::tf32 ? simt::element::tf32
+                       : T == wgmma_type::e4m3 ? simt::element::e4m3
+                                               : simt::element::e5m2;
+    float *at[N / 2];
+    for (int i = 0; i < N / 2; i++) at[i] = &d[i];
+    simt::wgmma(t, t, N, at, da, db, scale_d != 0, TRANS_A, TRANS_B);
 }
+template <int N> DEV void wgmma_hold(float (&)[N]) {}
 // ---- named barrier ------------------------------------------------------------------------------
 DEV void bar_sync(int id, int threads) {
     simt::barrier(id, threads, true, simt::reduction::none, false);

@@ -202,7 +202,25 @@ int blocks_an_sm(int threads, size_t smem) {
     return n < 32 ? n : 32;
 }
 
+/* Dynamic shared memory that kernels were allowed beyond 48 KiB. */
+std::map<const void *, size_t> &smem_allowed() {
+    static auto *m = new std::map<const void *, size_t>;
+    return *m;
+}
+
 } // namespace
+
+cudaError_t simt::clusters_at_once(int *n, const launch_shape &l, const void *kernel) {
+    USABLE();
+    const cudaError_t refused = check_shape(l);
+    if (refused != cudaSuccess) return report(refused);
+    const auto allowed = smem_allowed().find(kernel);
+    if (l.smem > (allowed == smem_allowed().end() ? size_t(48) << 10 : allowed->second))
+        return report(cudaErrorInvalidValue);
+    *n = SMS * blocks_an_sm(static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem) /
+         static_cast<int>(l.cluster.x * l.cluster.y * l.cluster.z);
+    return cudaSuccess;
+}
 
 cudaError_t simt::submit(const launch_shape &l, const std::function<void()> &call) {
     USABLE();
@@ -519,11 +537,12 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b) {
 
 /* ---- functions ---- */
 
-cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute attribute, int value) {
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
     USABLE();
-    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize &&
-        (value < 0 || static_cast<size_t>(value) > simt::device.smem_block_bytes))
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    if (value < 0 || static_cast<size_t>(value) > simt::device.smem_block_bytes)
         return report(cudaErrorInvalidValue);
+    smem_allowed()[kernel] = static_cast<size_t>(value);
     return cudaSuccess;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const void *, int threads,

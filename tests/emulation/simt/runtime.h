@@ -82,6 +82,8 @@ void cluster_barrier(bool arrive, bool wait);
 void grid_barrier();
 void thread_fence(); /* __threadfence(): orders what other threads that pass one see */
 void yield();        /* lets every other thread that can run go first */
+/* The warpgroup gives registers back to the block's pool, or waits until the pool has what it wants. */
+void setmaxnreg(int registers, bool more);
 
 /* ---- shared memory: one window a block; smem_u32() of a generic pointer is its offset in it ---- */
 
@@ -160,6 +162,8 @@ struct kernel_call {
 
 /* An error of the shape that a device reports itself. */
 cudaError_t check_shape(const launch_shape &l);
+/* cudaOccupancyMaxActiveClusters(), whose cudaLaunchConfig_t has members that simt.h's macros hide (fakecudart.cpp). */
+cudaError_t clusters_at_once(int *n, const launch_shape &l, const void *kernel);
 /* The CUDA runtime's part of a launch (fakecudart.cpp): its error, or the call is run or recorded. */
 cudaError_t submit(const launch_shape &l, const std::function<void()> &call);
 /* The call, or its PTX where an interpreter is installed. */

@@ -105,6 +105,7 @@ struct warpgroup {
     int arrived;
     void *io[128];
     std::vector<thread *> waiting;
+    int registers; /* of a thread; 0 until the block's first setmaxnreg */
 };
 void collectives_after_exit(warp *w);
 void barriers_after_exit(block *b);
@@ -153,6 +154,7 @@ struct block {
     block_barrier barriers[16];
     std::vector<warpgroup> warpgroups;
     std::vector<wgmma_groups> wgmmas;
+    std::vector<thread *> want_registers;
     std::unordered_map<uint32_t, phase_barrier> mbarriers; /* by offset */
     std::vector<bool> seen;                                /* static variables touched, by key */
     bool dynamic_seen;

@@ -4,6 +4,7 @@
 
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
+#include <algorithm>
 
 namespace simt {
 
@@ -73,16 +74,21 @@ static void multiply(const block *b, const wgmma_op &o) {
         for (int n = 0; n < N; n++)
             B[static_cast<size_t>(k * N + n)] = operand_at(b, o.b, o.desc_b, o.transpose_b, n, k);
     }
-    for (int m = 0; m < 64; m++)
+    std::vector<float> sums(static_cast<size_t>(N));
+    for (int m = 0; m < 64; m++) {
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (int k = 0; k < K; k++) {
+            const float a = A[static_cast<size_t>(m * K + k)],
+                        *row = &B[static_cast<size_t>(k * N)];
+            for (size_t n = 0; n < sums.size(); n++) sums[n] += a * row[n];
+        }
         for (int n = 0; n < N; n++) {
-            float sum = 0;
-            for (int k = 0; k < K; k++)
-                sum += A[static_cast<size_t>(m * K + k)] * B[static_cast<size_t>(k * N + n)];
             const int t = m / 16 * 32 + m % 8 * 4 + n % 8 / 2,
                       r = n / 8 * 4 + m / 8 % 2 * 2 + n % 2;
             float &d = *o.d[static_cast<size_t>(t * (N / 2) + r)];
-            d = (o.accumulate ? d : 0.0f) + sum;
+            d = (o.accumulate ? d : 0.0f) + sums[static_cast<size_t>(n)];
         }
+    }
 }
 
 struct wgmma_io {
