@@ -13,12 +13,12 @@ enum {
     PAIR_BYTES = 128,
     AHEAD_BYTES = 1024,
     SHORT_AHEAD_BYTES = 512, /* where a line takes longer to compute than to arrive */
-    FAR_BYTES = 2 << 20, /* a level-2 cache: in one the hints only cost */
+    FAR_BYTES = 2 << 20,     /* a level-2 cache: in one the hints only cost */
 };
 
 /* Never faults, wherever it points. In assembly, since GCC takes a function of nothing but a prefetch for one without
  * effect, and drops its calls. */
-static inline void look_ahead(const void *p, int bytes) {
+static inline void look_ahead(const void *p, int64_t bytes) {
     __asm__ volatile("prefetcht1 (%0)" : : "r"((uintptr_t)p + (uintptr_t)bytes));
 }
 #endif

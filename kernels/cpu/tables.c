@@ -18,6 +18,7 @@ extern const struct impl moves_avx512[], casts_avx512[], elementwise_avx512[],
     fma_avx512[], fma_avx512_bf16[];
 extern const struct impl transpose_avx512[], matvec_avx512[], matmul_avx512[], matmul_avx512_bf16[],
     embedding_avx512[], optimizers_avx512[];
+extern const struct impl rows_nt_avx2[], rows_nt_avx512[];
 extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[], elementwise_nt_avx512[],
     stream_nt_avx512[], embedding_nt_avx2[], embedding_nt_avx512[];
 
@@ -68,6 +69,8 @@ const struct impl *const cpu_kernels[] = {
     /* streams past the caches */
     elementwise_nt_avx2,
     elementwise_nt_avx512,
+    rows_nt_avx2,
+    rows_nt_avx512,
     stream_nt_avx2,
     stream_nt_avx512,
     embedding_nt_avx2,

@@ -56,7 +56,7 @@ static inline vec_fp32 load_nvfp4(in_nvfp4 x, int64_t i) {
     return decode_nvfp4(x.codes, x.scales, x.tensor_scale, i);
 }
 #ifdef AHEAD_H
-static inline void look_ahead_nvfp4(in_nvfp4 x, int64_t i, int bytes) {
+static inline void look_ahead_nvfp4(in_nvfp4 x, int64_t i, int64_t bytes) {
     look_ahead(x.codes + i / 2, bytes);
 }
 #endif

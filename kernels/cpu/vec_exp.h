@@ -41,7 +41,8 @@ static inline vec_fp32 gated_of_fp32(vec_fp32 x, vec_fp32 linear, vec_fp32 cubic
     const vec_fp32 anchor = splat_fp32(0x1.8p23f);
     x = larger_fp32(splat_fp32(-30), x); /* keeps -infinity from becoming NaN */
     const vec_fp32 w = madd_fp32(x * x, cubic, linear);
-    const vec_fp32 v = smaller_fp32(splat_fp32(129.0f), larger_fp32(splat_fp32(-151.0f), x * w)), shifted = v + anchor;
+    const vec_fp32 v = smaller_fp32(splat_fp32(129.0f), larger_fp32(splat_fp32(-151.0f), x * w)),
+                   shifted = v + anchor;
     const vec_fp32 r = (v - (shifted - anchor)) * splat_fp32(0x1.62e430p-1f);
     return x / (splat_fp32(1) + exp_scaled_fp32(shifted, r));
 }
@@ -82,7 +83,8 @@ static inline vec_fp64 gated_of_fp64(vec_fp64 x, vec_fp64 linear, vec_fp64 cubic
     const vec_fp64 anchor = splat_fp64(0x1.8p52);
     x = larger_fp64(splat_fp64(-30), x); /* keeps -infinity from becoming NaN */
     const vec_fp64 w = madd_fp64(x * x, cubic, linear);
-    const vec_fp64 v = smaller_fp64(splat_fp64(1025.0), larger_fp64(splat_fp64(-1076.0), x * w)), shifted = v + anchor;
+    const vec_fp64 v = smaller_fp64(splat_fp64(1025.0), larger_fp64(splat_fp64(-1076.0), x * w)),
+                   shifted = v + anchor;
     const vec_fp64 r = (v - (shifted - anchor)) * splat_fp64(0x1.62e42fefa39efp-1);
     return x / (splat_fp64(1) + exp_scaled_fp64(shifted, r));
 }
