@@ -1,5 +1,5 @@
-/* exp.h - e^x of fp32 and what gelu needs where a permutation looks up 16 floats and vscalefps multiplies by a power of two, 12
- * operations in place of vec_exp.h's 19. Errors seen by tests/unit_kernels_math.c: 1.1 ulp.
+/* exp.h - e^x of fp32, and what gelu needs of it, where a permutation looks up 16 floats and vscalefps multiplies by a
+ * power of two: 12 operations in place of vec_exp.h's 19. Errors seen by tests/unit_kernels_math.c: 1.1 ulp.
  *
  * x = n ln 2 + r, n a multiple of 1/16, |r| <= ln(2)/32; e^r - 1 by a polynomial (relative error of e^r 2e-9); 2^n by
  * its fraction's place in the table and its integer part. */
