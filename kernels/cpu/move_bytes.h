@@ -11,6 +11,13 @@ static inline size_t unaligned_head(const char *y, size_t n) {
 static inline void copy_bytes(char *restrict y, const char *restrict x, size_t n) {
     size_t i = unaligned_head(y, n);
     if (i > 0) memcpy(y, x, i);
+#ifdef STREAMING
+    for (; i + PAIR_BYTES <= n; i += PAIR_BYTES) {
+        look_ahead(x + i, AHEAD_BYTES);
+        UNROLL for (size_t v = 0; v < PAIR_BYTES; v += RAW_BYTES)
+            RAW_STORE(y + i + v, raw_load(x + i + v));
+    }
+#endif
     INDEPENDENT UNROLL for (; i + RAW_BYTES <= n; i += RAW_BYTES) RAW_STORE(y + i, raw_load(x + i));
     if (i < n) memcpy(y + i, x + i, n - i);
 }

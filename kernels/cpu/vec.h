@@ -140,6 +140,7 @@ static inline raw where_positive_8(raw gate, raw v, uint8_t limit) {
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 #define UNROLL
+#define UNROLL_ALL
 
 #include "vec_common.h"
 #endif

@@ -11,12 +11,15 @@
 #define SMALLER    AFN(smaller)
 #define ROOT       AFN(root)
 #define EXP        AFN(exp_of)
+#define GATED      AFN(gated_of)
 #define SUM_LANES  AFN(sum_lanes)
 #define MAX_LANES  AFN(max_lanes)
 #define IN         FN(in)
 #define VIEW       FN(view)
 #define LOAD       FN(load)
 #define LOAD_PART  FN(load_part)
+#define LOOK_AHEAD FN(look_ahead)
+#define PAIR       ((int64_t)(PAIR_BYTES / sizeof(T))) /* elements of two cache lines */
 #define STORE_PART FN(store_part)
 #ifdef STREAMING
 #define STORE     FN(stream)
@@ -52,6 +55,11 @@ static inline in_nvfp4 view_nvfp4(const void *tensor, int64_t elements) {
 static inline vec_fp32 load_nvfp4(in_nvfp4 x, int64_t i) {
     return decode_nvfp4(x.codes, x.scales, x.tensor_scale, i);
 }
+#ifdef AHEAD_H
+static inline void look_ahead_nvfp4(in_nvfp4 x, int64_t i, int64_t bytes) {
+    look_ahead(x.codes + i / 2, bytes);
+}
+#endif
 /* nvfp4 tensors are whole blocks, and slices are cut between vectors: no part is ever left. */
 static inline vec_fp32 load_part_nvfp4(in_nvfp4 x, int64_t i, int64_t count, float rest) {
     (void)count, (void)rest;

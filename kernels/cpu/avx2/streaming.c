@@ -1,4 +1,4 @@
-/* streaming.c - copy, fill, triu, casts, elementwise operations and the gradient of an embedding with non-temporal 256-bit stores. */
+/* streaming.c - copy, fill, triu, casts, elementwise operations, rows and the gradient of an embedding with non-temporal 256-bit stores. */
 #define STREAMING
 #include "vec.h"
 #include "../embedding.h"
@@ -25,6 +25,7 @@ static const char *refuses_nvfp4(const struct args *a) {
 #include "../each_dtype.inc"
 #define BODY "elementwise.inc"
 #include "../each_dtype.inc"
+#include "../rows_all.inc"
 #define TRAINED_ONLY
 #define BODY "embedding.inc"
 #include "../each_dtype.inc"
@@ -42,6 +43,15 @@ const struct impl elementwise_nt_avx2[] = {
 const struct impl stream_nt_avx2[] = {
 #include "../moves_rows.inc"
 #include "../elementwise_stream_rows.inc"
+    {.run = NULL},
+};
+
+#undef REFUSES
+#define REFUSES(t) refuses_rows_##t
+
+extern const struct impl rows_nt_avx2[];
+const struct impl rows_nt_avx2[] = {
+#include "../rows_rows.inc"
     {.run = NULL},
 };
 

@@ -3,6 +3,7 @@
 #ifndef VEC_H
 #define VEC_H
 #include "../../numerics.h"
+#include "../ahead.h"
 
 #include <immintrin.h>
 
@@ -281,9 +282,11 @@ static inline raw where_positive_8(raw gate, raw v, uint8_t limit) {
 #define NEW_VALUE(v) (void)0 /* for fma.inc: fused operations cannot be shared */
 #define INDEPENDENT
 #ifdef __clang__
-#define UNROLL _Pragma("unroll 4")
+#define UNROLL     _Pragma("unroll 4")
+#define UNROLL_ALL _Pragma("unroll")
 #else
-#define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL     _Pragma("GCC unroll 4")
+#define UNROLL_ALL _Pragma("GCC unroll 16")
 #endif
 
 #include "../vec_common.h"

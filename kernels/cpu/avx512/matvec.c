@@ -1,10 +1,7 @@
-/* matvec.c - y[m] = A x in AVX-512, for narrow dtypes, whose decoding it speeds up; loads of 64
- * bytes get a tenth less out of DRAM than those of 32 (AMD Zen 4), so wide dtypes are left to
- * avx2. */
+/* matvec.c - y[m] = A x in AVX-512; A is stored as [m,n] (layout n) or as [n,m] (layout t). */
 #include "../isa.h"
 #include "lanes.h"
 
-#define NARROW_ONLY
 #define UNROLL _Pragma("GCC unroll 8")
 #include "../lanes/matvec_each.inc"
 
@@ -15,5 +12,5 @@
     }
 extern const struct impl matvec_avx512[];
 const struct impl matvec_avx512[] = {
-    ROW(fp16), ROW(bf16), ROW(fp8_e4m3), ROW(fp8_e5m2), {.run = NULL},
+    ROW(fp64), ROW(fp32), ROW(fp16), ROW(bf16), ROW(fp8_e4m3), ROW(fp8_e5m2), {.run = NULL},
 };
