@@ -584,11 +584,14 @@ PRODUCT(fp8_e4m3)
 PRODUCT(fp8_e5m2)
 PRODUCT(nvfp4)
 
-#define ROW(op, dtype)                                                                \
-    {                                                                                 \
-        OP_##op, "packed_amx", DT_##dtype, product_##dtype, refuses_without_amx_bf16, \
-            scratch_##dtype                                                           \
-    }
+static const char *refuses(const struct args *a) {
+    const char *why = refuses_without_amx_bf16(a);
+    if (why) return why;
+    return a->s.m * a->s.n * a->s.k == 0 ? "nothing to multiply" : NULL;
+}
+
+#define ROW(op, dtype) \
+    { OP_##op, "packed_amx", DT_##dtype, product_##dtype, refuses, scratch_##dtype }
 extern const struct impl matmul_amx[];
 const struct impl matmul_amx[] = {
     ROW(matmul, fp16),  ROW(matmul, bf16), ROW(matmul, fp8_e4m3), ROW(matmul, fp8_e5m2),
