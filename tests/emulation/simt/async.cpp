@@ -215,6 +215,8 @@ static void move_box(const bulk_copy &c, char *window) {
 
 static void carry_out(const bulk_copy &c) {
     if (c.store) {
+        if (memcmp(c.smem, c.source.data(), c.source.size()) != 0)
+            fail("shared +%u was written while a TMA store reads it", smem_u32(c.smem));
         move_box(c, c.block->window);
         return;
     }
@@ -290,6 +292,7 @@ void tma_store(const void *map, const void *smem, const int *at, int rank) {
     c.group = cur->bulk_group;
     note_read(smem, box_bytes(c.map));
     const quiet q;
+    c.source.assign(c.smem, c.smem + box_bytes(c.map));
     issue(c);
 }
 

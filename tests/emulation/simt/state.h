@@ -129,6 +129,7 @@ struct bulk_copy {
     uint32_t bar; /* offset of its mbarrier */
     thread *by;
     unsigned group;
+    std::vector<char> source; /* of a store, as it was issued */
 };
 struct wgmma_op {
     element a, b;
