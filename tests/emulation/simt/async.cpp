@@ -131,18 +131,45 @@ void mbar_expect_tx(uint64_t *bar, uint32_t bytes) {
     if (m.tx >= 1 << 20) fail("mbarrier.expect_tx: %lld bytes", static_cast<long long>(m.tx));
 }
 
-void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
-    TSAN(__tsan_read_range(bar, sizeof *bar)); /* after the initialisation */
-    const quiet q;
+static void arrive(uint64_t *bar, uint32_t arrivals) {
     phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
     if (owner_of(bar)->alive == 0) fail("mbarrier.arrive in a block that has ended");
-    if (expect_tx) mbar_expect_tx(bar, expect_tx);
     if (arrivals > m.pending)
         fail("mbarrier at shared +%u: more arrivals than its count of %u", smem_u32(bar),
              m.expected);
-    TSAN(__tsan_release(&m.sync[m.phase & 1]));
     m.pending -= arrivals;
     check(m);
+}
+
+/* On another block's mbarrier it arrives late, at the latest before this thread's part in a barrier of the cluster. */
+void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
+    TSAN(__tsan_read_range(bar, sizeof *bar)); /* after the initialisation */
+    const quiet q;
+    [[maybe_unused]] phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
+    if (expect_tx) mbar_expect_tx(bar, expect_tx);
+    TSAN(__tsan_release(&m.sync[m.phase & 1]));
+    if (owner_of(bar) != cur->block && schedule.async != async_kind::eager) { /* on its way */
+        bulk_copy c = {};
+        c.arrives_at = bar;
+        c.arrivals = arrivals;
+        c.by = cur;
+        now->bulk.push_back(c);
+        return;
+    }
+    arrive(bar, arrivals);
+}
+
+void arrivals_end() {
+    auto &all = now->bulk;
+    for (size_t i = 0; i < all.size();) {
+        const bulk_copy c = all[i];
+        if (!c.arrives_at || c.by != cur) {
+            i++;
+            continue;
+        }
+        all.erase(all.begin() + static_cast<ptrdiff_t>(i));
+        arrive(c.arrives_at, c.arrivals);
+    }
 }
 
 bool mbar_test(uint64_t *bar, uint32_t parity) {
@@ -214,7 +241,13 @@ static void move_box(const bulk_copy &c, char *window) {
 }
 
 static void carry_out(const bulk_copy &c) {
+    if (c.arrives_at) {
+        arrive(c.arrives_at, c.arrivals);
+        return;
+    }
     if (c.store) {
+        if (memcmp(c.smem, c.source.data(), c.source.size()) != 0)
+            fail("shared +%u was written while a TMA store reads it", smem_u32(c.smem));
         move_box(c, c.block->window);
         return;
     }
@@ -290,6 +323,7 @@ void tma_store(const void *map, const void *smem, const int *at, int rank) {
     c.group = cur->bulk_group;
     note_read(smem, box_bytes(c.map));
     const quiet q;
+    c.source.assign(c.smem, c.smem + box_bytes(c.map));
     issue(c);
 }
 

@@ -185,6 +185,7 @@ static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
 
 void cluster_barrier(bool arrive, bool wait) {
     need_cc(90, "barrier.cluster");
+    if (arrive) arrivals_end();
     meet(now->cluster, arrive, wait, "the cluster's barrier");
 }
 

@@ -129,6 +129,9 @@ struct bulk_copy {
     uint32_t bar; /* offset of its mbarrier */
     thread *by;
     unsigned group;
+    std::vector<char> source; /* of a store, as it was issued */
+    uint64_t *arrives_at;     /* no copy but an arrival on another block's mbarrier; or NULL */
+    uint32_t arrivals;
 };
 struct wgmma_op {
     element a, b;
@@ -140,7 +143,8 @@ struct wgmma_op {
 using wgmma_groups = std::vector<std::vector<wgmma_op>>; /* committed ..., open */
 void copies_after_exit(thread *t);
 void copies_drop(thread *t);
-void bulk_step(); /* does one of the pending bulk copies */
+void bulk_step();    /* does one of the pending bulk copies */
+void arrivals_end(); /* of the running thread on other blocks' mbarriers */
 
 /* ---- blocks ---- */
 
