@@ -17,6 +17,7 @@ Parts, all by default:
   check      every kernel of every operation and dtype against its oracle, odd shapes, guard bands
   sanitizer  compute-sanitizer: memcheck over all operations, racecheck and synccheck over those with shared memory
   bench      ceilings, then every operation beside cuBLAS, cuBLASLt and CUB
+  hopper     products by wgmma in turns with cuBLAS, on normal data: squares, a transformer's, skinny; not by default
   pack       the results as one .tar.gz
 
   --out DIR       where results go (default: results/gpu-check-<time>)
@@ -53,7 +54,7 @@ while [ $# -gt 0 ]; do
         ;;
     --tiny) tiny=1 ;;
     --help | -h) usage && exit 0 ;;
-    build | selftest | check | sanitizer | bench | pack) parts+=("$1") ;;
+    build | selftest | check | sanitizer | bench | hopper | pack) parts+=("$1") ;;
     *) refuse "unknown option or part '$1'; --help lists them" ;;
     esac
     shift
@@ -134,6 +135,20 @@ mkdir -p "$out" || exit 2
         run_ops best,vendor transpose,triu $squares 0.1
         run_ops all matmul ${cubes%%,*} 0.1
         "$program" summary "$out" >"$out/summary.txt" || result=1
+        return $result
+    }
+    # 480 s at most for 8192^3 and 16384x32768x8192 in every format; --limit has to allow for it.
+    part_hopper() {
+        local result=0 dtype shapes=4096x4096x4096,8192x8192x8192,16384x32768x8192,64x8192x8192,8192x64x8192
+        have "$program" "$device" || return
+        [ $tiny = 0 ] || shapes=144x136x80
+        for dtype in bf16 fp16 tf32 fp8_e4m3 fp8_e5m2; do
+            local layout=nn,nt,tn
+            case $dtype in fp8*) layout=nt ;; esac # the one that needs no pre-pass
+            "$program" bench --device "$device" --out "$out/hopper" --resume --quiet --op matmul --dtype $dtype \
+                --impl 'wgmma*' --vs vendor --layout $layout --shape $shapes --time 0.3 --fill normal || result=1
+        done
+        "$program" summary "$out/hopper" >"$out/hopper/summary.txt" || result=1
         return $result
     }
     part_pack() {

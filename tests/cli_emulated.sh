@@ -89,9 +89,10 @@ pass_if "two devices: times mean nothing" grep -q 'times of an emulated device m
 refused "there is cpu and cuda:0 to cuda:" "$roofline" bench --device emu:sm_80,emu:none --out fleet
 
 # ---- the GPU's first look, rehearsed ----
-run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench pack
+run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench hopper pack
 pass_if "gpu_check: status $status: $(tail -n 3 out)" [ "$status" -eq 0 ]
 pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./bench.csv
+pass_if "gpu_check: products by wgmma beside a library's" grep -q '^.*wgmma_tma' check/hopper/bench.csv
 run env ROOFLINE=/nonexistent "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" check
 pass_if "gpu_check without its program: status $status" [ "$status" -eq 1 ]
 refused "unknown option or part 'bnch'" "${SOURCE:?}/scripts/gpu_check.sh" bnch
