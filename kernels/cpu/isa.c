@@ -8,11 +8,11 @@
 #include <cpuid.h>
 #endif
 #if defined(__x86_64__) && defined(__linux__)
-#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,56 +26,62 @@ static bool has_f16c(void) {
 }
 #endif
 
-/* What of AMX can be used: the CPU has it, the kernel keeps its registers, and grants them. */
-enum amx { AMX_unknown, AMX_missing, AMX_denied, AMX_granted };
+/* AMX: the CPU lacks it; it has it and the kernel does not keep its registers or grant them; it can be used. */
+enum amx { AMX_missing, AMX_denied, AMX_granted };
 
 #if defined(__x86_64__) && defined(__linux__)
 static bool has_amx_bf16(void) {
     enum { LEAF_FEATURES = 7, BF16_IN_EDX = 22, TILE_IN_EDX = 24 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(LEAF_FEATURES, 0, &a, &b, &c, &d) && (d >> BF16_IN_EDX & 1) &&
+           (d >> TILE_IN_EDX & 1);
+}
+
+/* Only where AVX can be used, so that xgetbv exists. */
+static bool kernel_keeps_tiles(void) {
     enum { LEAF_STATE = 13, CONFIG_AND_DATA = 3 << 17 }; /* bits of XCR0 */
     unsigned a, b, c, d;
-    if (!__get_cpuid_count(LEAF_FEATURES, 0, &a, &b, &c, &d)) return false;
-    if (!(d >> BF16_IN_EDX & 1) || !(d >> TILE_IN_EDX & 1)) return false;
     if (!__get_cpuid_count(LEAF_STATE, 0, &a, &b, &c, &d)) return false;
     if ((a & CONFIG_AND_DATA) != CONFIG_AND_DATA) return false;
     __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
     return (a & CONFIG_AND_DATA) == CONFIG_AND_DATA;
 }
 
-/* Asked once a process; threads that come here together get the same answer. */
-static enum amx amx(void) {
+static enum amx ask_for_amx(void) {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-    static _Atomic int known = AMX_unknown;
-    int state = atomic_load(&known);
-    if (state == AMX_unknown) {
-        if (!has_amx_bf16())
-            state = AMX_missing;
-        else if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) != 0)
-            state = AMX_denied;
-        else
-            state = AMX_granted;
-        atomic_store(&known, state);
-    }
-    return (enum amx)state;
+    if (!has_amx_bf16()) return AMX_missing;
+    if (!kernel_keeps_tiles()) return AMX_denied;
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0 ? AMX_granted : AMX_denied;
 }
-#else
-static bool has_amx_bf16(void) { return false; }
-static enum amx amx(void) { return AMX_missing; }
+#elif defined(__x86_64__)
+static enum amx ask_for_amx(void) { return AMX_missing; }
 #endif
 
-static enum isa detect(void) {
+static struct {
+    enum isa level;
+    enum amx amx;
+} found = {ISA_portable, AMX_missing};
+
+static void find(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
-        return ISA_portable;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c()) return;
+    found.level = ISA_avx2;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
-        return ISA_avx2;
-    if (!__builtin_cpu_supports("avx512bf16")) return ISA_avx512;
-    return amx() == AMX_granted ? ISA_amx_bf16 : ISA_avx512_bf16;
-#else
-    return ISA_portable;
+        return;
+    found.level = ISA_avx512;
+    if (!__builtin_cpu_supports("avx512bf16")) return;
+    found.amx = ask_for_amx();
+    found.level = found.amx == AMX_granted ? ISA_amx_bf16 : ISA_avx512_bf16;
 #endif
+}
+
+/* Once a process: a hypervisor takes microseconds to answer CPUID, and products of one row or column ask for the level
+ * in every call. */
+static void detect(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
 }
 
 /* The level that the environment asks for; ISA_COUNT when it asks for none, or for what is none. */
@@ -86,8 +92,9 @@ static enum isa request(const char *name) {
 }
 
 enum isa isa_level(void) {
-    const enum isa level = detect(), cap = request(getenv("ROOFLINE_ISA"));
-    return cap < level ? cap : level;
+    detect();
+    const enum isa cap = request(getenv("ROOFLINE_ISA"));
+    return cap < found.level ? cap : found.level;
 }
 
 const char *isa_bad_request(void) {
@@ -98,7 +105,8 @@ const char *isa_bad_request(void) {
 /* Cores that have AMX spend as long on vdpbf16ps, of 64 FLOPs, as on four FMAs of 32 (measured on
  * Granite Rapids); AMD's as long as on one of 512 bits. */
 bool isa_outdone(const struct impl *row) {
-    return strcmp(row->name, "packed_avx512_bf16") == 0 && has_amx_bf16();
+    detect();
+    return strcmp(row->name, "packed_avx512_bf16") == 0 && found.amx != AMX_missing;
 }
 
 const char *refuses_without_avx2(const struct args *a) {
@@ -119,6 +127,6 @@ const char *refuses_without_avx512_bf16(const struct args *a) {
 const char *refuses_without_amx_bf16(const struct args *a) {
     (void)a;
     if (isa_level() >= ISA_amx_bf16) return NULL;
-    return amx() == AMX_denied ? "the kernel denies this process the tiles of AMX"
-                               : "this CPU has no AMX BF16";
+    return found.amx == AMX_denied ? "the kernel denies this process the tiles of AMX"
+                                   : "this CPU has no AMX BF16";
 }

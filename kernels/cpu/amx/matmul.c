@@ -527,7 +527,7 @@ static struct product product_of(const struct args *a, const struct panel_format
         .B = {a->buf[1], a->s.b * k * n, 0, b_transposed ? k : 1, b_transposed ? 1 : n},
         .finish = {.beta = (float)a->beta, .ldc = n},
     };
-    int exponent;
+    int exponent = 0; /* what frexp leaves for infinity and NaN is not said */
     const double alpha = a->alpha * tensor_scales(a, &p), fraction = frexp(alpha, &exponent);
     const bool extreme = exponent < -100 || exponent > 100;
     p.finish.factor = (float)(extreme ? fraction : alpha);
@@ -587,7 +587,7 @@ PRODUCT(nvfp4)
 static const char *refuses(const struct args *a) {
     const char *why = refuses_without_amx_bf16(a);
     if (why) return why;
-    return a->s.m * a->s.n * a->s.k == 0 ? "nothing to multiply" : NULL;
+    return a->s.m == 0 || a->s.n == 0 || a->s.k == 0 ? "nothing to multiply" : NULL;
 }
 
 #define ROW(op, dtype) \

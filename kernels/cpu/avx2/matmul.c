@@ -3,8 +3,7 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL       _Pragma("GCC unroll 6")
-#define UNROLL_STEPS _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 6")
 enum { TILE_ROWS = 6, HEIGHT_1 = 1, HEIGHT_2 = 2, HEIGHT_3 = 4 };
 extern const struct impl matvec_avx2[];
 static const struct impl *const matvec_tables[] = {matvec_avx2, NULL};

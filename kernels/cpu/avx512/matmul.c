@@ -3,8 +3,7 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL       _Pragma("GCC unroll 12")
-#define UNROLL_STEPS _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 12")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 extern const struct impl matvec_avx2[], matvec_avx512[];
 static const struct impl *const matvec_tables[] = {matvec_avx512, matvec_avx2, NULL};

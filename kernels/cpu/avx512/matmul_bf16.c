@@ -5,8 +5,7 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
-#define UNROLL       _Pragma("GCC unroll 12")
-#define UNROLL_STEPS _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 12")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 
 static inline __m512bh pairs_load(const uint32_t *p) { return (__m512bh)_mm512_loadu_si512(p); }
