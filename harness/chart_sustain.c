@@ -43,9 +43,9 @@ static bool threads_differ(const struct sustain_series s[], int count) {
     return false;
 }
 
-/* Names a line of the key has room for, at 7.5 pixels a letter. */
+/* Names a line of the key has room for: gnuplot reserves 10 pixels a letter, and 75 for the line beside it. */
 static int key_columns(const struct chart_out *out, size_t longest) {
-    const double width = out->compact ? 700 : 1480, columns = width / (7.5 * (double)longest + 50);
+    const double width = out->compact ? 700 : 1480, columns = width / (10 * (double)longest + 75);
     return columns < 1 ? 1 : (int)columns;
 }
 
@@ -160,8 +160,7 @@ static int draw(struct chart_out *out, const struct chart_run *run, const struct
     chart_set_number(&v, "scale", scale);
     chart_set_number(&v, "key_rows", key_rows);
     chart_set_number(&v, "key_columns", columns);
-    chart_set_number(&v, "canvas_y",
-                     chart_height(out, 150 + 20 * key_rows + 210 * panels));
+    chart_set_number(&v, "canvas_y", chart_height(out, 147 + 23 * key_rows + 210 * panels));
     chart_draw(out, &v, "sustain", "sustained");
     return 0;
 }
