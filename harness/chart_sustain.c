@@ -4,7 +4,9 @@
 
 #include "sustain.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { MAX_SERIES = 8, PANELS = 4 };
 
@@ -21,13 +23,30 @@ static bool fills_alone(const struct sustain_series s[], int count) {
 static void name_problem(const struct row *r, char text[static 128]) {
     char shape[64];
     chart_shape_text(r, shape, sizeof shape);
-    snprintf(text, 128, "%.24s %.16s %.40s", r->op, r->dtype, shape);
+    snprintf(text, 128, "%.24s.%.20s %.16s %.40s", r->op, r->impl, r->dtype, shape);
 }
 
-static void name_series(const struct row *r, char text[static 128]) {
-    char problem[128];
+/* threads: whether the series differ in them; else the subtitle has them. */
+static void name_series(const struct row *r, bool threads, char text[static 192]) {
+    char problem[128], count[32] = "";
     name_problem(r, problem);
-    snprintf(text, 128, "%.90s; %.16s", problem, r->fill);
+    if (threads)
+        snprintf(count, sizeof count, ", %" PRId64 " thread%s", r->threads,
+                 r->threads == 1 ? "" : "s");
+    snprintf(text, 192, "%.100s; %.16s%s%s", problem, r->fill,
+             strcmp(r->cache, "cold") == 0 ? ", cold" : "", count);
+}
+
+static bool threads_differ(const struct sustain_series s[], int count) {
+    for (int k = 1; k < count; k++)
+        if (s[k].key.threads != s[0].key.threads) return true;
+    return false;
+}
+
+/* Names a line of the key has room for: gnuplot reserves 10 pixels a letter, and 75 for the line beside it. */
+static int key_columns(const struct chart_out *out, size_t longest) {
+    const double width = out->compact ? 700 : 1480, columns = width / (10 * (double)longest + 75);
+    return columns < 1 ? 1 : (int)columns;
 }
 
 struct panel {
@@ -70,8 +89,9 @@ static void name_panels(const struct panel panel[PANELS], char text[static 128])
     }
 }
 
+/* The first `count` series of `all`. */
 static int draw(struct chart_out *out, const struct chart_run *run, const struct sustain_series s[],
-                int count) {
+                int count, size_t all) {
     bool by_flops = true;
     for (int i = 0; i < count; i++) by_flops = by_flops && sustain_by_flops(&s[i]);
     const bool tera = (by_flops ? s[0].point[0].gflop_s : s[0].point[0].gbyte_s) >= 10000;
@@ -82,13 +102,15 @@ static int draw(struct chart_out *out, const struct chart_run *run, const struct
                                   {.name = "power", .axis = "power W"},
                                   {.name = "heat", .axis = "temperature C"}};
     struct chart_vars v;
-    char text[128], variable[32], run_text[256];
+    const bool threads = threads_differ(s, count), fills = fills_alone(s, count);
+    char text[192], variable[32], run_text[256];
     double last = 0;
     int panels = 0;
+    size_t longest = 0;
     FILE *f = chart_data(out, "sustained", "name,at_s,rate,clock_ghz,power_w,temperature_c,series");
     if (!f) return -1;
     for (int k = 0; k < count; k++) {
-        name_series(&s[k].key, text);
+        name_series(&s[k].key, threads, text);
         for (size_t i = 0; i < s[k].count; i++) {
             const struct sustain_point *at = &s[k].point[i];
             const double x[PANELS] = {by_flops ? at->gflop_s : at->gbyte_s, at->clock_ghz,
@@ -104,20 +126,27 @@ static int draw(struct chart_out *out, const struct chart_run *run, const struct
         }
     }
     if (chart_data_close(out, f, "sustained") || chart_vars_open(&v)) return -1;
-    chart_subtitle(run, s[0].key.threads, run_text, sizeof run_text);
+    chart_subtitle(run, threads ? 0 : s[0].key.threads, run_text, sizeof run_text);
     name_panels(panel, text);
     chart_set_text(&v, "title_text", "Sustained: %s over time", text);
-    const bool fills = fills_alone(s, count);
-    (fills ? name_problem : name_series)(&s[0].key, text);
+    if (fills)
+        name_problem(&s[0].key, text);
+    else
+        name_series(&s[0].key, false, text);
     if (fills || count == 1)
         chart_set_text(&v, "subtitle_text", "%s; %s", run_text, text);
+    else if (all > (size_t)count)
+        chart_set_text(&v, "subtitle_text", "%s; the first %d of %zu series", run_text, count, all);
     else
         chart_set_text(&v, "subtitle_text", "%s", run_text);
     for (int k = 0; k < count; k++) {
-        name_series(&s[k].key, text);
+        name_series(&s[k].key, threads, text);
+        const char *name = fills ? s[k].key.fill : text;
+        if (strlen(name) > longest) longest = strlen(name);
         snprintf(variable, sizeof variable, "series_%d", k);
-        chart_set_text(&v, variable, "%s", fills ? s[k].key.fill : text);
+        chart_set_text(&v, variable, "%s", name);
     }
+    const int columns = key_columns(out, longest), key_rows = (count + columns - 1) / columns;
     for (int p = 0; p < PANELS; p++) {
         snprintf(variable, sizeof variable, "%s_axis", panel[p].name);
         chart_set_text(&v, variable, "%s", panel[p].axis);
@@ -129,7 +158,9 @@ static int draw(struct chart_out *out, const struct chart_run *run, const struct
     chart_set_number(&v, "panels", panels);
     chart_set_number(&v, "last", last);
     chart_set_number(&v, "scale", scale);
-    chart_set_number(&v, "canvas_y", chart_height(out, 170 + 210 * panels));
+    chart_set_number(&v, "key_rows", key_rows);
+    chart_set_number(&v, "key_columns", columns);
+    chart_set_number(&v, "canvas_y", chart_height(out, 147 + 23 * key_rows + 210 * panels));
     chart_draw(out, &v, "sustain", "sustained");
     return 0;
 }
@@ -139,7 +170,7 @@ int chart_sustained(struct chart_out *out, const struct chart_run *run) {
     if (!run->dir) return 0;
     int status = sustain_read(run->dir, run->device, &list);
     const int count = list.count < MAX_SERIES ? (int)list.count : MAX_SERIES;
-    if (!status && count) status = draw(out, run, list.series, count);
+    if (!status && count) status = draw(out, run, list.series, count, list.count);
     sustain_release(&list);
     return status;
 }

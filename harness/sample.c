@@ -48,28 +48,30 @@ static int take(struct sampler *s, double *call_s, bool *disturbed) {
     return error;
 }
 
-/* Raises the calls of a sample until it lasts sample_s, then repeats until two samples agree: warm. *lasts: how long a
+/* Raises the calls of a sample until it lasts sample_s, then repeats until two samples agree: warm. A sample that a
+ * disturbance alone made long does not count: where the next is short, calls are raised further. *lasts: how long a
  * sample does. */
 static int warm_up(struct sampler *s, double sample_s, double *lasts) {
-    double before = INFINITY, now;
-    bool disturbed;
+    double before = INFINITY, least_s = sample_s, spent = 0;
     s->reps = 1;
     for (;;) {
+        double now;
+        bool disturbed;
         const int error = take(s, &now, &disturbed);
         if (error) return error;
-        const double lasted = now * (double)s->reps;
-        if (lasted >= sample_s) break;
-        const double factor = lasted > sample_s / 64 ? 1.1 * sample_s / lasted : 64;
-        s->reps = (int64_t)ceil((double)s->reps * fmax(factor, 1.2));
-    }
-    for (double spent = 0; spent < 20 * sample_s && fabs(now - before) > 0.02 * now;
-         spent += now * (double)s->reps) {
+        const double lasted = *lasts = now * (double)s->reps;
+        if (lasted < least_s) {
+            const double factor = lasted > sample_s / 64 ? 1.1 * sample_s / lasted : 64;
+            s->reps = (int64_t)ceil((double)s->reps * fmax(factor, 1.2));
+            before = INFINITY;
+            least_s = sample_s;
+            continue;
+        }
+        if (least_s < sample_s) spent += lasted; /* what has raised the calls is not counted */
+        if (fabs(now - before) <= 0.02 * now || spent >= 20 * sample_s) return 0;
         before = now;
-        const int error = take(s, &now, &disturbed);
-        if (error) return error;
+        least_s = sample_s / 2;
     }
-    *lasts = now * (double)s->reps;
-    return 0;
 }
 
 /* ---- groups ---- */
@@ -211,6 +213,9 @@ static int collect_sustained(struct sampler *s, const struct sampling *how, doub
         const int error = take(s, &call_s, &disturbed);
         if (error) return error;
         at_s = os_now_s() - start;
+        const double lasted = call_s * (double)s->reps;
+        if (lasted < every_s / 2) /* the warm-up was disturbed, or the kernel is faster now */
+            s->reps = (int64_t)ceil((double)s->reps * fmin(every_s / lasted, 64));
         if (out->count == room) {
             room = room ? 2 * room : 1024;
             struct reading *grown = realloc(out->reading, room * sizeof *grown);

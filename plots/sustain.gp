@@ -4,7 +4,7 @@ array low[4] = [rate_low, clock_low, power_low, heat_low]
 array high[4] = [rate_high, clock_high, power_high, heat_high]
 array axis[4] = [rate_axis, clock_axis, power_axis, heat_axis]
 array from[4] = ['rate', 'clock_ghz', 'power_w', 'temperature_c']
-key_y = series > 1 ? 34.0 : 4.0
+key_y = series > 1 ? 11.0 + 23.0 * key_rows : 4.0
 top = 1 - (head + key_y) / canvas_y
 bottom = 62.0 / canvas_y
 gap = 18.0 / canvas_y
@@ -24,7 +24,7 @@ do for [p = 1:4] {
         set yrange [low[p]:high[p]]
         set label 1003 axis[p] at screen (compact ? 0.022 : 0.014), screen top - row * (tall + gap) - tall / 2 center rotate font ',12' textcolor rgb dark
         if (row == panels - 1) { set format x '%g'; set xlabel 'seconds' } else { set format x ''; unset xlabel }
-        if (row == 0 && series > 1) { set key at screen 0.975, screen 1 - (head + 2.0) / canvas_y right top horizontal maxrows 1 font ',12' } else { unset key }
+        if (row == 0 && series > 1) { set key at screen 0.975, screen 1 - (head + 2.0) / canvas_y right top horizontal maxcols key_columns maxrows key_rows font ',12' } else { unset key }
         plot for [i = 0:series - 1] sustain_data using (column("at_s")):(column("series") == i ? column(from[p]) * (p == 1 ? scale : 1) : NaN) \
              with lines lw 1.6 lc rgb hue[1 + i % 8] title value(sprintf('series_%d', i))
         unset label 1001

@@ -35,7 +35,7 @@ refuse() {
 
 # ---- options ----
 
-out='' resume=0 only='' peaks='' threads=1,all time=0.3 quick=0
+out='' resume=0 only='' peaks='' threads=1,all time='' quick=0
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=1 ;;
@@ -56,10 +56,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+only=${only// /}
+[ -z "$only" ] || [ -n "${only//,/}" ] || refuse "--only names no part: one of ${parts[*]}"
 for part in ${only//,/ }; do
     [[ " ${parts[*]} " = *" $part "* ]] || refuse "unknown part '$part': one of ${parts[*]}"
 done
 [ $resume = 0 ] || [ -d "$out" ] || refuse "nothing to resume: '$out' is not a directory"
+[ $resume = 1 ] || [ -z "$out" ] || [ ! -e "$out/bench.csv" ] || refuse "'$out' has rows already; --resume $out adds what is missing"
+[ -z "$peaks" ] || [ -f "$peaks" ] || refuse "no '$peaks'"
+[ -n "$time" ] || time=$([ $quick = 1 ] && echo 0.01 || echo 0.3)
 
 program=${ROOFLINE:-$here/build/release/roofline}
 if [ -z "${ROOFLINE:-}" ]; then
@@ -113,7 +118,6 @@ elif [ $quick = 0 ]; then
 fi
 
 if [ $quick = 1 ]; then
-    time=0.01
     wanted square && contest matmul fp32,fp64 64x64x64 --layout nn
     wanted skinny && contest matmul fp32 8x128x128,100x37x53 --layout nn
     wanted small && contest matmul fp32 16x16x16 --layout nn --threads 1

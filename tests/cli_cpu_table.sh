@@ -11,6 +11,8 @@ pass_if "--help" grep -q '^Usage: scripts/cpu_table.sh' out
 refused "unknown option '--quik'" "$table" --quik
 refused "option '--out' needs a value" "$table" --out ''
 refused "unknown part 'nope'" "$table" --quick --only sums,nope
+refused "names no part" "$table" --quick --only ,
+refused "no 'nowhere.csv'" "$table" --quick --peaks nowhere.csv
 refused "nothing to resume" "$table" --resume nowhere
 refused "is no program" env ROOFLINE=nowhere/roofline "$table" --quick
 
@@ -28,8 +30,10 @@ pass_if "quick: a ratio with its interval" [ "$(lines 'triad fp64 65536 .* [0-9.
 pass_if "quick: says which peers are here" grep -q '^- openblas: ' out
 pass_if "quick: says that it is one" grep -q 'these figures mean nothing' out
 pass_if "quick: the table is kept" cmp -s out table/table.md
+refused "'table' has rows already; --resume table" "$table" --quick --only sums --out table
+refused "--time 'abc'" "$table" --quick --only sums --time abc --out bad
 rows=$(wc -l <table/bench.csv)
-run "$table" --quick --only sums,triad,rows --threads 1 --resume table
+run "$table" --quick --only 'sums, triad, rows' --threads 1 --resume table
 pass_if "resumed: status $status" [ "$status" -eq 0 ]
 pass_if "resumed: what was there and what is new" [ "$(lines '(dot|sum|triad|softmax|layernorm) ')" -eq 7 ]
 pass_if "resumed: nothing is measured twice" [ "$(tail -n +2 table/bench.csv | cut -d, -f 2-14 | sort | uniq -d | wc -l)" -eq 0 ]

@@ -61,6 +61,19 @@ pass_if "sensors: 400 W for 400 TFLOP/s are 1 pJ a FLOP" grep -q '<td class="n">
 if command -v gnuplot >/dev/null; then
     pass_if "sensors: all in the title" grep -q 'rate, clock, power and temperature over time' made/report.html
 fi
+# Series that differ in nothing but the implementation or the threads, and more than the chart has colours for.
+mkdir many
+awk -F, 'NR == 1 || ($13 == "normal" && $15 <= 3)' made/sustain.csv >many/sustain.csv
+awk -F, -v OFS=, '$13 == "normal" && $15 <= 3 {
+    for (k = 1; k <= 8; k++) { kept[k] = kept[k] "made-up,matmul,impl_" k ",bf16,nn,1,8192,8192,8192," k; for (i = 11; i <= NF; i++) kept[k] = kept[k] "," $i; kept[k] = kept[k] "\n" } }
+    END { for (k = 1; k <= 8; k++) printf "%s", kept[k] }' made/sustain.csv >>many/sustain.csv
+run "$roofline" plot many --format svg
+pass_if "many: status $status" [ "$status" -eq 0 ]
+pass_if "many: a name each in the data" [ "$(tail -n +2 many/charts/data/sustained.csv | cut -d, -f 1-2 | grep -o 'impl_[0-9].*thread' | sort -u | wc -l)" -eq 7 ]
+if command -v gnuplot >/dev/null; then
+    pass_if "many: says that it is not all" grep -q 'the first 8 of 9 series' many/charts/sustained.svg
+    pass_if "many: names have the threads" grep -q 'matmul.impl_2 .*, 2 threads' many/charts/sustained.svg
+fi
 
 # ---- what it refuses ----
 for seconds in 0 -1 x nan 0.01 ''; do

@@ -60,6 +60,13 @@ run "$roofline" report run
 pass_if "report: status $status" [ "$status" -eq 0 ]
 pass_if "report: has the ratio" grep -qE "<td>portable</td><td class=\"n\">[0-9.]+</td><td>[0-9.]+ \.\.\. [0-9.]+</td></tr>" run/report.html
 
+# The chart has the ratio of the turns, not that of the medians.
+run "$roofline" bench --op triad --dtype fp64 --threads 1 --time 0.02 --quiet --shape 4096 --vs stream_loop --out beside
+pass_if "chart: status $status" [ "$status" -eq 0 ]
+run "$roofline" plot beside --format svg
+cp beside/bench.csv csv
+pass_if "chart: the ratio of the turns" [ "$(column vs_ratio | head -n 1)" = "$(sed -n 2p beside/charts/data/vendor_fp64.csv | cut -d, -f 7)" ]
+
 # All of ours against one: each has its ratio.
 run "$roofline" bench "${few[@]}" --shape 4096 --impl all --vs portable --csv
 cp out csv

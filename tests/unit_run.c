@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int right(const struct args *a) {
@@ -147,6 +148,33 @@ static void contests(struct device *d, const struct bench_settings *settings) {
     remove_files(folder);
 }
 
+/* As where the system takes the CPU away in the first calls. */
+static int starts_late(const struct args *a) {
+    static int calls;
+    const struct timespec pause = {.tv_nsec = (3 + ++calls) * 1000000};
+    if (calls <= 4) nanosleep(&pause, NULL);
+    return right(a);
+}
+
+/* Calls that a disturbance alone made long do not end the search for how many make a sample. */
+static void warm_ups(struct device *d, struct bench_settings settings) {
+    const struct impl impl = {OP_copy, "late", DT_fp32, starts_late, NULL, NULL};
+    const struct trial t = {.impl = &impl,
+                            .copies = 1,
+                            .round = 1,
+                            .problem = {.s = {1, 1, 1000, 1}, .alpha = 1, .threads = 1}};
+    struct row r;
+    struct samples samples;
+    for (int sustained = 0; sustained < 2; sustained++) {
+        settings.sampling.sustain_s = sustained ? 0.5 : 0;
+        bench_trial(d, &t, &settings, &r, &samples);
+        CHECK(strcmp(r.status, "ok") == 0 && r.reps > 20, "%s, %d calls a sample", r.status,
+              (int)r.reps);
+        CHECK(samples.count < 5000, "%zu samples", samples.count);
+        samples_free(&samples);
+    }
+}
+
 int main(void) {
     char folder[] = "/tmp/roofline-run-XXXXXX", *name[] = {"test"};
     struct impl impls[KERNELS];
@@ -195,6 +223,7 @@ int main(void) {
 
     remove_files(folder);
     contests(&d, &settings);
+    warm_ups(&d, settings);
     d.close(&d);
     return test_result();
 }
