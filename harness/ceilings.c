@@ -168,6 +168,19 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
     return best(c, CEILING_COMPUTE, dtype, threads, NULL, NULL);
 }
 
+/* Whether a unit that is not proven, but clearly faster than `rate`, may do the dtype's arithmetic. */
+static bool outdone_unproven(const struct ceilings *c, const char *dtype, int64_t threads,
+                             double rate) {
+    const double clearly = 1.1;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ceiling *x = &c->ceiling[i];
+        if (x->kind == CEILING_COMPUTE && !x->proven && x->threads == threads &&
+            strcmp(x->name, dtype) == 0 && x->rate > clearly * rate)
+            return true;
+    }
+    return false;
+}
+
 const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
                                            int64_t threads) {
     const enum dtype computed_in[] = {dtype, dtypes[dtype].product, dtypes[dtype].acc};
@@ -176,6 +189,8 @@ const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype 
         const struct ceiling *x = ceilings_compute(c, dtypes[computed_in[i]].name, threads);
         if (x && (!fastest || x->rate > fastest->rate)) fastest = x;
     }
+    for (int i = 0; i < 3 && fastest; i++)
+        if (outdone_unproven(c, dtypes[computed_in[i]].name, threads, fastest->rate)) return NULL;
     return fastest;
 }
 

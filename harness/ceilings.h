@@ -44,7 +44,8 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
                                        int64_t threads);
 
 /* The roof of work in a dtype: the fastest of the ceilings of that dtype, of its products' and of its accumulator's, in
- * which a dtype without arithmetic of its own is computed. NULL: none is proven. */
+ * which a dtype without arithmetic of its own is computed. NULL: none is proven.
+ * NULL as well where a unit that is not proven seems to be clearly faster: what breaks a roof proves that it is none. */
 const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
                                            int64_t threads);
 

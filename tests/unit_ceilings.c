@@ -177,6 +177,12 @@ static void compute_roofs(void) {
     check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp32 is faster than this fp16");
     check(is(ceilings_compute_for(&c, DT_fp32, 1), 120, "avx512"), "fp32 is not judged by bf16");
     free(c.ceiling);
+    compute("amx", "bf16", 1, 3400, 19); /* its intensity is too low to prove it */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(!ceilings_compute_for(&c, DT_bf16, 1) && !ceilings_compute_for(&c, DT_nvfp4, 1),
+          "a roof that a faster unit breaks is none, proven or not");
+    check(is(ceilings_compute_for(&c, DT_fp32, 1), 120, "avx512"), "fp32 has no part in it");
+    free(c.ceiling);
 
     rows.count = 0;
     check(ceilings_of(&rows, 32 * MiB, &c) == 0 && c.count == 0, "no rows, no ceilings");
