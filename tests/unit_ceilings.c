@@ -159,7 +159,7 @@ static void compute_roofs(void) {
     check(is(ceilings_compute(&c, "fp64", 2), 120, "avx512"), "fp64, 2 threads");
     check(!ceilings_compute(&c, "fp64", 1) && !ceilings_compute(&c, "bf16", 1), "not measured");
     check(!ceilings_compute(&c, "fp32", 3), "no kink without a bandwidth");
-    check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp16 is computed in fp32");
+    check(!ceilings_compute_for(&c, DT_fp16, 1), "160, though not proven, breaks a roof of 120");
     check(is(ceilings_compute_for(&c, DT_fp64, 2), 120, "avx512"), "fp64 is its own accumulator");
     check(!ceilings_compute_for(&c, DT_fp64, 1) && !ceilings_compute_for(&c, DT_fp16, 2),
           "neither is proven");
