@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(THREADS)
 
 cudaError_t pack_transposed(void *to, const void *from, int64_t batch, int64_t rows, int64_t width,
                             int size, cudaStream_t stream) {
-    const int tile = size == 1 ? TILE : WORDS;
+    const int tile = size == 1 ? int{TILE} : int{WORDS};
     const int64_t across = ceil_div(width, tile), pitch = packed_pitch(rows, size) / 4;
     launch_config c;
     c.block = dim3(THREADS);
