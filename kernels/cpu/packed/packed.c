@@ -99,7 +99,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     const int64_t lane = (int64_t)g->lane_bytes, level2 = (int64_t)c.level2;
     struct plan p = {.threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads)};
     p.grid_n = threads / p.grid_m;
-    p.kc = even_block(s.k, (int64_t)sqrt((double)(level2 / lane)) * g->k_per_step, K_GRANULE);
+    p.kc = even_block(s.k, (int64_t)sqrt((double)level2 / (double)lane) * g->k_per_step, K_GRANULE);
     const int64_t k_bytes = steps_of(g, p.kc) * lane, rows = (s.m + p.grid_m - 1) / p.grid_m;
     p.mc = even_block(rows, level2 / 2 / k_bytes, g->tile_rows);
 
