@@ -151,8 +151,10 @@ static void contests(struct device *d, const struct bench_settings *settings) {
 /* As where the system takes the CPU away in the first calls. */
 static int starts_late(const struct args *a) {
     static int calls;
-    const struct timespec pause = {.tv_nsec = (3 + ++calls) * 1000000};
-    if (calls <= 4) nanosleep(&pause, NULL);
+    if (calls++ < 4) {
+        const struct timespec pause = {.tv_nsec = (3 + calls) * 1000000};
+        nanosleep(&pause, NULL);
+    }
     return right(a);
 }
 
