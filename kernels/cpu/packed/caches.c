@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static struct caches found = {.level1 = 32 << 10, .level2 = 256 << 10, .last = 4 << 20};
+static struct caches found = {
+    .level1 = 32 << 10, .level2 = 256 << 10, .last = 4 << 20, .hints = true};
 
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
 static size_t reported(int name, size_t otherwise) {
@@ -14,6 +15,9 @@ static size_t reported(int name, size_t otherwise) {
 #endif
 
 static void find(void) {
+#if defined(__x86_64__)
+    found.hints = !__builtin_cpu_is("amd");
+#endif
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
     found.level1 = reported(_SC_LEVEL1_DCACHE_SIZE, found.level1);
     found.level2 = reported(_SC_LEVEL2_CACHE_SIZE, found.level2);

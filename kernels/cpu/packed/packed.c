@@ -76,6 +76,8 @@ struct plan {
     int threads, grid_m, grid_n;
     int64_t mc, nc, kc;
     enum place a, b;
+    bool fetch_a;    /* it lies beyond level 2 */
+    bool hints;      /* into level 1 */
     bool row_by_row; /* a panel of A meets all of B before the next one */
     /* Workspace, in bytes: the shared block of B, fp32 sums [m,nc], then each thread's own: a
      * block of A, a panel of B, a tile. */
@@ -97,21 +99,22 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
                            int threads) {
     const struct caches c = caches();
     const int64_t lane = (int64_t)g->lane_bytes, level2 = (int64_t)c.level2;
-    struct plan p = {.threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads)};
+    struct plan p = {.threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads), .hints = c.hints};
     p.grid_n = threads / p.grid_m;
     p.kc = even_block(s.k, (int64_t)sqrt((double)level2 / (double)lane) * g->k_per_step, K_GRANULE);
     const int64_t k_bytes = steps_of(g, p.kc) * lane, rows = (s.m + p.grid_m - 1) / p.grid_m;
     p.mc = even_block(rows, level2 / 2 / k_bytes, g->tile_rows);
 
     const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
-    const bool b_small = s.k * s.n * lane <= level2 / 8;
+    const bool b_small = s.k * s.n * lane <= level2 / 4;
     p.b = g->in_place && b_lanes_adjacent && b_small ? IN_PLACE
           : p.grid_m == 1 && rows <= p.mc            ? OWN
                                                      : SHARED;
     const int64_t panels = (s.n + g->tile_cols - 1) / g->tile_cols;
     const bool few_panels = panels <= 4;
     /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
-    const bool rows_near = s.m * s.k * lane <= level2 / 2 && s.k * lane < 4096;
+    p.fetch_a = s.m * s.k * lane > level2 / 2;
+    const bool rows_near = !p.fetch_a && s.k * lane < 4096;
     const bool a_in_place =
         a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : rows_near || few_panels;
     p.a = g->in_place && a_in_place ? IN_PLACE : OWN;
@@ -293,8 +296,9 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         .alpha = p->a->alpha,
         .beta = first ? p->a->beta : 1,
         .ahead = ahead,
+        .hints = p->plan->hints,
     };
-    if (first_use && g->in_place && p->A.p_step == 1 && next + g->tile_rows <= b->rows.end)
+    if (p->plan->fetch_a && first_use && g->in_place && p->A.p_step == 1 && next + g->tile_rows <= b->rows.end)
         t.rows_ahead = (struct rows_ahead){address(g, &p->A, next, b->p0),
                                            p->A.lane_step * (int64_t)g->lane_bytes};
     if (!g->finish) {

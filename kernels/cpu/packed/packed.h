@@ -52,6 +52,7 @@ struct tile_job {
     double alpha, beta;
     struct panel_ahead ahead;
     struct rows_ahead rows_ahead;
+    bool hints; /* also fetch what this one reads from level 2 into level 1 */
 };
 typedef void tile_fn(const struct tile_job *t);
 
