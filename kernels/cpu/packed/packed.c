@@ -79,6 +79,7 @@ struct plan {
     bool fetch_a;    /* it lies beyond level 2 */
     bool hints;      /* into level 1 */
     bool row_by_row; /* a panel of A meets all of B before the next one */
+    bool plain;      /* by one thread, nothing packed, one block: `multiply_plain` */
     /* Workspace, in bytes: the shared block of B, fp32 sums [m,nc], then each thread's own: a
      * block of A, a panel of B, a tile. */
     size_t sums, own, own_b, own_tile, own_bytes, bytes;
@@ -121,6 +122,10 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     p.row_by_row = few_panels && p.a == IN_PLACE && p.b != OWN;
     p.nc = p.b == SHARED ? even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols)
                          : round_up(s.n, g->tile_cols);
+
+    const int64_t last_rows = s.m % g->tile_rows;
+    p.plain = threads == 1 && p.a == IN_PLACE && p.b == IN_PLACE && !p.fetch_a && s.k <= p.kc &&
+              s.n % g->lanes == 0 && (last_rows == 0 || (g->heights >> last_rows & 1));
 
     const bool several_blocks = g->finish && s.k > p.kc;
     p.sums = p.b == SHARED ? in_lines(p.nc * k_bytes) : 0;
@@ -338,6 +343,32 @@ static void row_by_row(const struct product *p, struct block *b) {
     }
 }
 
+/* The same without what only larger products need, which takes longer than the smallest ones. */
+static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
+    const struct product p = product_of(g, a, 0, plan, NULL);
+    const int64_t m = a->s.m, n = a->s.n;
+    struct tile_job t = {
+        .steps = a->s.k,
+        .ldc = n,
+        .alpha = a->alpha,
+        .beta = a->beta,
+        .hints = plan->hints,
+    };
+    const int64_t outer = plan->row_by_row ? m : n, inner = plan->row_by_row ? n : m,
+                  outer_step = plan->row_by_row ? g->tile_rows : g->tile_cols,
+                  inner_step = plan->row_by_row ? g->tile_cols : g->tile_rows;
+    for (int64_t x = 0; x < outer; x += outer_step)
+        for (int64_t y = 0; y < inner; y += inner_step) {
+            const int64_t i = plan->row_by_row ? x : y, j = plan->row_by_row ? y : x;
+            t.A = panel_in_place(g, &p.A, i, 0);
+            t.B = panel_in_place(g, &p.B, j, 0);
+            t.C = p.C + (size_t)(i * n + j) * g->c_bytes;
+            t.rows = (int)smaller(g->tile_rows, m - i);
+            t.cols = (int)smaller(g->tile_cols, n - j);
+            g->tile(&t);
+        }
+}
+
 /* What one thread of the team does; all of them call it. A team of one meets no barrier. */
 static void multiply(const struct product *p, int thread) {
     const struct packed *g = p->g;
@@ -444,7 +475,12 @@ int packed_product(const struct packed *g, const struct args *a) {
     if (matvec) return matvec->run(&v);
     if (a->s.m == 0 || a->s.n == 0) return 0;
     const struct range all = {0, a->s.b};
-    const struct plan plan = *plan_for(g, a->s, a->layout, team);
+    const struct plan *last = plan_for(g, a->s, a->layout, team);
+    if (last->plain && a->s.b == 1) {
+        multiply_plain(g, a, last);
+        return 0;
+    }
+    const struct plan plan = *last; /* for all threads */
     if (team == 1 && workers == 1) {
         multiply_batches(g, a, &plan, all, 0, a->scratch);
         return 0;
