@@ -115,7 +115,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     const bool few_panels = panels <= 4;
     /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
     p.fetch_a = s.m * s.k * lane > level2 / 2;
-    const bool rows_near = !p.fetch_a && s.k * lane < 4096;
+    const bool rows_near = s.k <= p.kc && s.k * lane < 4096;
     const bool a_in_place =
         a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : rows_near || few_panels;
     p.a = g->in_place && a_in_place ? IN_PLACE : OWN;
