@@ -107,7 +107,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     p.mc = even_block(rows, level2 / 2 / k_bytes, g->tile_rows);
 
     const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
-    const bool b_small = s.k * s.n * lane <= level2 / 4;
+    const bool b_small = s.k * s.n * lane <= level2 / 2;
     p.b = g->in_place && b_lanes_adjacent && b_small ? IN_PLACE
           : p.grid_m == 1 && rows <= p.mc            ? OWN
                                                      : SHARED;
