@@ -42,9 +42,10 @@ static int64_t steps_of(const struct packed *g, int64_t k) {
     return (k + g->k_per_step - 1) / g->k_per_step;
 }
 
-/* Rows and columns of the grid that the threads form over C: the one with the smallest largest
- * share, then with the least of A and B a thread, then the one with more rows, as threads of one
- * grid row pack the same rows of A. */
+/* Rows of the grid that the threads form over C: the one with the smallest largest share of tiles,
+ * then with the least to pack and to wait for. A thread packs all rows of A that it uses; columns
+ * of B as well if they are its own. Those that others pack come from their caches, which takes
+ * twice as long as packing. */
 static int grid_rows(const struct packed *g, int64_t m, int64_t n, int threads) {
     const int64_t tiles_m = round_up(m, g->tile_rows) / g->tile_rows,
                   tiles_n = round_up(n, g->tile_cols) / g->tile_cols;
@@ -54,7 +55,7 @@ static int grid_rows(const struct packed *g, int64_t m, int64_t n, int threads) 
         if (threads % rows != 0) continue;
         const int cols = threads / rows;
         const int64_t share = ((tiles_m + rows - 1) / rows) * ((tiles_n + cols - 1) / cols);
-        const int64_t edges = m / rows + n / cols;
+        const int64_t edges = m / rows + (rows == 1 ? n / cols : n / threads + 2 * n / cols);
         if (share < least || (share == least && edges <= least_edges)) {
             least = share;
             least_edges = edges;
@@ -100,7 +101,8 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
                            int threads) {
     const struct caches c = caches();
     const int64_t lane = (int64_t)g->lane_bytes, level2 = (int64_t)c.level2;
-    struct plan p = {.threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads), .hints = c.hints};
+    struct plan p = {
+        .threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads), .hints = c.hints};
     p.grid_n = threads / p.grid_m;
     p.kc = even_block(s.k, (int64_t)sqrt((double)level2 / (double)lane) * g->k_per_step, K_GRANULE);
     const int64_t k_bytes = steps_of(g, p.kc) * lane, rows = (s.m + p.grid_m - 1) / p.grid_m;
@@ -303,7 +305,8 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         .ahead = ahead,
         .hints = p->plan->hints,
     };
-    if (p->plan->fetch_a && first_use && g->in_place && p->A.p_step == 1 && next + g->tile_rows <= b->rows.end)
+    if (p->plan->fetch_a && first_use && g->in_place && p->A.p_step == 1 &&
+        next + g->tile_rows <= b->rows.end)
         t.rows_ahead = (struct rows_ahead){address(g, &p->A, next, b->p0),
                                            p->A.lane_step * (int64_t)g->lane_bytes};
     if (!g->finish) {
@@ -375,7 +378,8 @@ static void multiply(const struct product *p, int thread) {
     const struct plan *plan = p->plan;
     const int64_t m = p->a->s.m, n = p->a->s.n, k = p->a->s.k;
     const struct range rows = slice(m, g->tile_rows, thread / plan->grid_n, plan->grid_m);
-    const bool share = plan->b == SHARED, team = plan->threads > 1;
+    const bool share = plan->b == SHARED, team = plan->threads > 1,
+               wait = share && plan->grid_m > 1;
     char *own = p->scratch + plan->own + plan->own_bytes * (size_t)thread;
     struct block b = {
         .held_j = -1,
@@ -398,7 +402,7 @@ static void multiply(const struct product *p, int thread) {
             if (share && team)
                 pack_panels(g, &p->B, (struct range){jc + mine.begin, jc + mine.end}, jc + nc,
                             g->tile_cols, b.p0, b.kc, p->scratch + (size_t)mine.begin * lane);
-            if (share && team) {
+            if (wait) {
 #pragma omp barrier /* the block of B is whole before anyone multiplies by it */
             }
             for (int64_t ic = rows.begin; ic < rows.end; ic += plan->mc) {
@@ -409,7 +413,7 @@ static void multiply(const struct product *p, int thread) {
                     panel_by_panel(p, &b);
                 b.pack_shared = false;
             }
-            if (share && team) {
+            if (wait) {
 #pragma omp barrier /* no one multiplies by the block of B when it is overwritten */
             }
         }
