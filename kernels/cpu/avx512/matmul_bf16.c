@@ -5,11 +5,18 @@
 #include "../packed/packed.h"
 #include "lanes.h"
 
+#include <string.h>
+
 #define UNROLL _Pragma("GCC unroll 12")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 
 static inline __m512bh pairs_load(const uint32_t *p) { return (__m512bh)_mm512_loadu_si512(p); }
-static inline __m512bh pairs_all(const uint32_t *p) { return (__m512bh)_mm512_set1_epi32((int)*p); }
+/* In the matrix, a pair may lie at any even address. */
+static inline __m512bh pairs_all(const void *p) {
+    int pair;
+    memcpy(&pair, p, sizeof pair);
+    return (__m512bh)_mm512_set1_epi32(pair);
+}
 
 #define FN(f)             f##_pairs
 #define LANE              uint32_t
@@ -125,7 +132,9 @@ static const struct packed packed_bf16 = {
     .tile_cols = 2 * F32_LANES,
     .lanes = F32_LANES,
     .k_per_step = 2,
+    .heights = 1u << TILE_ROWS | 1u << HEIGHT_3 | 1u << HEIGHT_2,
     .lane_bytes = sizeof(uint32_t),
+    .element_bytes = sizeof(uint16_t),
     .c_bytes = sizeof(uint16_t),
     .pack = pack,
     .tile = tile_pairs,

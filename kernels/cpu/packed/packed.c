@@ -88,6 +88,12 @@ struct plan {
 
 static size_t in_lines(int64_t bytes) { return (size_t)round_up(bytes, LINE); }
 
+/* Tiles can read lanes where they lie: adjacent lanes, or lanes that are each contiguous along k. */
+static bool readable(const struct packed *g, int64_t k, bool adjacent) {
+    if (g->element_bytes * (size_t)g->k_per_step != g->lane_bytes) return false;
+    return g->k_per_step == 1 || (!adjacent && k % g->k_per_step == 0);
+}
+
 /* Waking a thread costs about a microsecond: not for less work than some of them. */
 static int team_for(struct shape s, int threads) {
     const double worth_a_thread = 1e6, flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
@@ -110,7 +116,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
 
     const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
     const bool b_small = s.k * s.n * lane <= level2 / 2;
-    p.b = g->in_place && b_lanes_adjacent && b_small ? IN_PLACE
+    p.b = b_lanes_adjacent && b_small && readable(g, s.k, true) ? IN_PLACE
           : p.grid_m == 1 && rows <= p.mc            ? OWN
                                                      : SHARED;
     const int64_t panels = (s.n + g->tile_cols - 1) / g->tile_cols;
@@ -120,7 +126,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     const bool rows_near = s.k <= p.kc && s.k * lane < 4096;
     const bool a_in_place =
         a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : rows_near || few_panels;
-    p.a = g->in_place && a_in_place ? IN_PLACE : OWN;
+    p.a = a_in_place && readable(g, s.k, a_lanes_adjacent) ? IN_PLACE : OWN;
     p.row_by_row = few_panels && p.a == IN_PLACE && p.b != OWN;
     p.nc = p.b == SHARED ? even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols)
                          : round_up(s.n, g->tile_cols);
@@ -188,12 +194,14 @@ static struct product product_of(const struct packed *g, const struct args *a, i
 static const char *address(const struct packed *g, const struct panel_source *x, int64_t lane,
                            int64_t p) {
     const int64_t index = x->first + lane * x->lane_step + p * x->p_step;
-    return (const char *)x->tensor + index * (int64_t)g->lane_bytes;
+    return (const char *)x->tensor + index * (int64_t)g->element_bytes;
 }
 
 static struct panel panel_in_place(const struct packed *g, const struct panel_source *x,
                                    int64_t lane, int64_t p) {
-    return (struct panel){address(g, x, lane, p), x->p_step, x->lane_step};
+    return x->p_step == 1
+               ? (struct panel){address(g, x, lane, p), 1, x->lane_step / g->k_per_step}
+               : (struct panel){address(g, x, lane, p), x->p_step, 1};
 }
 
 static void pack_panels(const struct packed *g, const struct panel_source *x, struct range lanes,
@@ -258,17 +266,18 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
 static struct panel_ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
                                    int64_t tile, int64_t tiles) {
     const struct packed *g = p->g;
-    const int64_t width = g->tile_cols, bytes = (int64_t)g->lane_bytes, done = j - b->cols.begin;
+    const int64_t width = g->tile_cols, bytes = (int64_t)g->element_bytes,
+                  done = j - b->cols.begin;
     if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct panel_ahead){0};
     if (p->plan->b == SHARED && !b->pack_shared) {
-        const int64_t lane = steps_of(g, b->kc) * bytes, fetches = lane * width / FETCHED,
+        const int64_t lane = steps_of(g, b->kc) * (int64_t)g->lane_bytes, fetches = lane * width / FETCHED,
                       from = fetches * tile / tiles;
         return (struct panel_ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED,
                                     FETCHED, fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
     }
     const int64_t in_group = done / width % GROUP, first = j + (GROUP - in_group) * width;
     const int64_t panels = smaller(GROUP, (b->cols.end - first) / width);
-    if (!g->in_place || panels <= 0) return (struct panel_ahead){0};
+    if (bytes == 0 || panels <= 0) return (struct panel_ahead){0};
     /* The group as runs of lines: its rows, or where B is stored along k its columns. */
     const bool by_rows = p->B.lane_step == 1;
     const int64_t runs = by_rows ? b->kc : panels * width,
@@ -305,10 +314,10 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         .ahead = ahead,
         .hints = p->plan->hints,
     };
-    if (p->plan->fetch_a && first_use && g->in_place && p->A.p_step == 1 &&
+    if (p->plan->fetch_a && first_use && g->element_bytes > 0 && p->A.p_step == 1 &&
         next + g->tile_rows <= b->rows.end)
         t.rows_ahead = (struct rows_ahead){address(g, &p->A, next, b->p0),
-                                           p->A.lane_step * (int64_t)g->lane_bytes};
+                                           p->A.lane_step * (int64_t)g->element_bytes};
     if (!g->finish) {
         g->tile(&t);
         return;

@@ -70,7 +70,7 @@ struct packed {
     int k_per_step;   /* elements of k in a packed lane: 2 for pairs of bf16 */
     size_t lane_bytes; /* of a packed lane */
     size_t c_bytes;    /* of an element of C as stored */
-    bool in_place;     /* a packed lane is an element as stored: tiles can read the matrix */
+    size_t element_bytes; /* of A and B as stored; 0: no whole bytes */
     pack_fn *pack;
     tile_fn *tile;
     finish_fn *finish; /* NULL: C is stored in the accumulator's dtype */
