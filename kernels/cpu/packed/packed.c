@@ -21,7 +21,7 @@
 enum {
     LINE = 64,
     GROUP = 4,                    /* panels packed at a time: longer runs are read faster */
-    FETCHED = FETCH_LINES * LINE, /* what a tile fetches at a time */
+    FETCHED = FETCH_LINES * LINE, /* what tiles fetch in one piece */
     K_GRANULE = 16, /* blocks of k start at scale blocks of nvfp4 and at fetches of bf16 */
 };
 

@@ -25,7 +25,7 @@ struct panel {
         lane; /* from a step of k to the next, from a lane to the next; one of them is 1 */
 };
 
-enum { FETCH_LINES = 8 }; /* cache lines that a tile fetches at a time */
+enum { FETCH_LINES = 4 }; /* cache lines of a piece that tiles fetch */
 
 /* What later tiles will read, fetched while this one computes: `count` pieces of FETCH_LINES
  * `stride` bytes apart; after each `run` of them on by `jump` bytes. */
