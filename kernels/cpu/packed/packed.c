@@ -110,17 +110,19 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     struct plan p = {
         .threads = threads, .grid_m = grid_rows(g, s.m, s.n, threads), .hints = c.hints};
     p.grid_n = threads / p.grid_m;
-    p.kc = even_block(s.k, (int64_t)sqrt((double)level2 / (double)lane) * g->k_per_step, K_GRANULE);
+    const int64_t panels = (s.n + g->tile_cols - 1) / g->tile_cols;
+    const bool few_panels = panels <= 4;
+    p.kc = even_block(
+        s.k, (few_panels ? 2 : 1) * (int64_t)sqrt((double)level2 / (double)lane) * g->k_per_step,
+        K_GRANULE);
     const int64_t k_bytes = steps_of(g, p.kc) * lane, rows = (s.m + p.grid_m - 1) / p.grid_m;
     p.mc = even_block(rows, level2 / 2 / k_bytes, g->tile_rows);
 
     const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
     const bool b_small = s.k * s.n * lane <= level2 / 2;
     p.b = b_lanes_adjacent && b_small && readable(g, s.k, true) ? IN_PLACE
-          : p.grid_m == 1 && rows <= p.mc            ? OWN
-                                                     : SHARED;
-    const int64_t panels = (s.n + g->tile_cols - 1) / g->tile_cols;
-    const bool few_panels = panels <= 4;
+          : p.grid_m == 1 && rows <= p.mc                       ? OWN
+                                                                : SHARED;
     /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
     p.fetch_a = s.m * s.k * lane > level2 / 2;
     const bool rows_near = s.k <= p.kc && s.k * lane < 4096;
@@ -199,9 +201,8 @@ static const char *address(const struct packed *g, const struct panel_source *x,
 
 static struct panel panel_in_place(const struct packed *g, const struct panel_source *x,
                                    int64_t lane, int64_t p) {
-    return x->p_step == 1
-               ? (struct panel){address(g, x, lane, p), 1, x->lane_step / g->k_per_step}
-               : (struct panel){address(g, x, lane, p), x->p_step, 1};
+    return x->p_step == 1 ? (struct panel){address(g, x, lane, p), 1, x->lane_step / g->k_per_step}
+                          : (struct panel){address(g, x, lane, p), x->p_step, 1};
 }
 
 static void pack_panels(const struct packed *g, const struct panel_source *x, struct range lanes,
@@ -266,12 +267,11 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
 static struct panel_ahead ahead_of(const struct product *p, const struct block *b, int64_t j,
                                    int64_t tile, int64_t tiles) {
     const struct packed *g = p->g;
-    const int64_t width = g->tile_cols, bytes = (int64_t)g->element_bytes,
-                  done = j - b->cols.begin;
+    const int64_t width = g->tile_cols, bytes = (int64_t)g->element_bytes, done = j - b->cols.begin;
     if (p->plan->b == IN_PLACE || b->cols.end - j < 2 * width) return (struct panel_ahead){0};
     if (p->plan->b == SHARED && !b->pack_shared) {
-        const int64_t lane = steps_of(g, b->kc) * (int64_t)g->lane_bytes, fetches = lane * width / FETCHED,
-                      from = fetches * tile / tiles;
+        const int64_t lane = steps_of(g, b->kc) * (int64_t)g->lane_bytes,
+                      fetches = lane * width / FETCHED, from = fetches * tile / tiles;
         return (struct panel_ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED,
                                     FETCHED, fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
     }
