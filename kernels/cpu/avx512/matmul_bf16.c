@@ -18,6 +18,14 @@ static inline __m512bh pairs_all(const void *p) {
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
+/* Subnormal results count as zero as well: an eighth of the instructions of `bf16_store`. */
+static inline void bf16_store_normal(uint16_t *x, f32s v) {
+    _mm256_storeu_si256((__m256i *)x, (__m256i)_mm512_cvtneps_pbh(v));
+}
+static inline void bf16_store_normal_part(uint16_t *x, f32s v, int n) {
+    _mm256_mask_storeu_epi16(x, first_16(n), (__m256i)_mm512_cvtneps_pbh(v));
+}
+
 #define FN(f)             f##_pairs
 #define LANE              uint32_t
 #define ACC               float
@@ -35,15 +43,10 @@ static inline __m512bh pairs_all(const void *p) {
 #define V_STORE           fp32_store
 #define V_LOAD_PART       fp32_load_part
 #define V_STORE_PART      fp32_store_part
+#define NARROW            uint16_t
+#define NARROW_LOAD_PART  bf16_load_part
+#define NARROW_STORE_PART bf16_store_normal_part
 #include "../packed/tile.inc"
-
-/* Subnormal results count as zero as well: an eighth of the instructions of `bf16_store`. */
-static inline void bf16_store_normal(uint16_t *x, f32s v) {
-    _mm256_storeu_si256((__m256i *)x, (__m256i)_mm512_cvtneps_pbh(v));
-}
-static inline void bf16_store_normal_part(uint16_t *x, f32s v, int n) {
-    _mm256_mask_storeu_epi16(x, first_16(n), (__m256i)_mm512_cvtneps_pbh(v));
-}
 
 #define FN(f)        f##_bf16
 #define C_LOAD       bf16_load
@@ -138,6 +141,7 @@ static const struct packed packed_bf16 = {
     .c_bytes = sizeof(uint16_t),
     .pack = pack,
     .tile = tile_pairs,
+    .narrows = true,
     .finish = finish_bf16,
 };
 

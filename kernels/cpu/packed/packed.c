@@ -306,6 +306,7 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         .A = panel_of_a(p, b, i, first_use),
         .B = B,
         .C = C,
+        .c_bytes = g->c_bytes,
         .ldc = n,
         .rows = (int)smaller(g->tile_rows, b->rows.end - i),
         .cols = (int)smaller(g->tile_cols, b->cols.end - j),
@@ -318,7 +319,7 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         next + g->tile_rows <= b->rows.end)
         t.rows_ahead = (struct rows_ahead){address(g, &p->A, next, b->p0),
                                            p->A.lane_step * (int64_t)g->element_bytes};
-    if (!g->finish) {
+    if (!g->finish || (g->narrows && first && last)) {
         g->tile(&t);
         return;
     }
@@ -329,6 +330,7 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
         sums = (float *)(void *)(p->scratch + p->plan->sums) + i * t.ldc + (j - b->j_shared);
     }
     t.C = sums;
+    t.c_bytes = sizeof(float);
     t.alpha = 1;
     t.beta = first ? 0 : 1;
     g->tile(&t);
@@ -361,6 +363,7 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
     const int64_t m = a->s.m, n = a->s.n;
     struct tile_job t = {
         .steps = a->s.k,
+        .c_bytes = g->c_bytes,
         .ldc = n,
         .alpha = a->alpha,
         .beta = a->beta,

@@ -41,12 +41,13 @@ struct rows_ahead {
 };
 
 /* C[rows,cols] = alpha A' B + beta C of a panel of A and one of B; C is in the accumulator's
- * dtype and not read when beta is 0. Panels are packed, and padded to the tile, unless cols is
+ * dtype, or, where a tile can, the product's, and not read when beta is 0. Panels are packed, and padded to the tile, unless cols is
  * whole vectors and rows one of `heights`. */
 struct tile_job {
     int64_t steps;
     struct panel A, B; /* lanes of B are adjacent */
     void *C;
+    size_t c_bytes; /* of an element of C */
     int64_t ldc;
     int rows, cols;
     double alpha, beta;
@@ -68,11 +69,12 @@ struct packed {
     int lanes;        /* of a vector: half of tile_cols */
     unsigned heights; /* bit h: tiles of h rows read A in place, others have it packed and padded */
     int k_per_step;   /* elements of k in a packed lane: 2 for pairs of bf16 */
-    size_t lane_bytes; /* of a packed lane */
-    size_t c_bytes;    /* of an element of C as stored */
+    size_t lane_bytes;    /* of a packed lane */
+    size_t c_bytes;       /* of an element of C as stored */
     size_t element_bytes; /* of A and B as stored; 0: no whole bytes */
     pack_fn *pack;
     tile_fn *tile;
+    bool narrows;      /* the tile can store C in the product's dtype */
     finish_fn *finish; /* NULL: C is stored in the accumulator's dtype */
 };
 
