@@ -38,8 +38,11 @@ static int64_t even_block(int64_t x, int64_t limit, int64_t granule) {
     return round_up((x + parts - 1) / parts, granule);
 }
 
+static bool whole_steps(const struct packed *g, int64_t k) {
+    return (k & (g->k_per_step - 1)) == 0;
+}
 static int64_t steps_of(const struct packed *g, int64_t k) {
-    return (k + g->k_per_step - 1) / g->k_per_step;
+    return g->k_per_step == 2 ? (k + 1) / 2 : k; /* a division would cost small products much */
 }
 
 /* Rows of the grid that the threads form over C: the one with the smallest largest share of tiles,
@@ -88,10 +91,17 @@ struct plan {
 
 static size_t in_lines(int64_t bytes) { return (size_t)round_up(bytes, LINE); }
 
-/* Tiles can read lanes where they lie: adjacent lanes, or lanes that are each contiguous along k. */
-static bool readable(const struct packed *g, int64_t k, bool adjacent) {
-    if (g->element_bytes * (size_t)g->k_per_step != g->lane_bytes) return false;
-    return g->k_per_step == 1 || (!adjacent && k % g->k_per_step == 0);
+/* Tiles can read lanes where they lie: adjacent lanes, or lanes that are each contiguous along k,
+ * over whole steps. */
+static bool readable(const struct packed *g, bool adjacent) {
+    return g->element_bytes * (size_t)g->k_per_step == g->lane_bytes &&
+           (g->k_per_step == 1 || !adjacent);
+}
+
+/* The block of k that begins at p0: read in place, what is no whole step is a block of its own. */
+static int64_t block_of_k(const struct packed *g, const struct plan *plan, int64_t k, int64_t p0) {
+    const int64_t kc = smaller(plan->kc, k - p0), whole = kc - (kc & (g->k_per_step - 1));
+    return plan->a == IN_PLACE && whole > 0 ? whole : kc;
 }
 
 /* Waking a thread costs about a microsecond: not for less work than some of them. */
@@ -120,15 +130,17 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
 
     const bool b_lanes_adjacent = layout != LAYOUT_NT, a_lanes_adjacent = layout == LAYOUT_TN;
     const bool b_small = s.k * s.n * lane <= level2 / 2;
-    p.b = b_lanes_adjacent && b_small && readable(g, s.k, true) ? IN_PLACE
-          : p.grid_m == 1 && rows <= p.mc                       ? OWN
-                                                                : SHARED;
+    p.b = b_lanes_adjacent && b_small && readable(g, true) ? IN_PLACE
+          : p.grid_m == 1 && rows <= p.mc                  ? OWN
+                                                           : SHARED;
     /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
     p.fetch_a = s.m * s.k * lane > level2 / 2;
-    const bool rows_near = s.k <= p.kc && s.k * lane < 4096;
-    const bool a_in_place =
-        a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : rows_near || few_panels;
-    p.a = a_in_place && readable(g, s.k, a_lanes_adjacent) ? IN_PLACE : OWN;
+    const bool rows_near = s.k <= p.kc && s.k * lane < 4096, whole = whole_steps(g, s.k);
+    const bool a_in_place = a_lanes_adjacent      ? s.m * s.k * lane <= level2 / 8
+                            : few_panels && whole ? true
+                            : few_panels          ? p.fetch_a /* worth another block of k */
+                                                  : rows_near && whole;
+    p.a = a_in_place && readable(g, a_lanes_adjacent) ? IN_PLACE : OWN;
     p.row_by_row = few_panels && p.a == IN_PLACE && p.b != OWN;
     p.nc = p.b == SHARED ? even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols)
                          : round_up(s.n, g->tile_cols);
@@ -137,7 +149,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     p.plain = threads == 1 && p.a == IN_PLACE && p.b == IN_PLACE && !p.fetch_a && s.k <= p.kc &&
               s.n % g->lanes == 0 && (last_rows == 0 || (g->heights >> last_rows & 1));
 
-    const bool several_blocks = g->finish && s.k > p.kc;
+    const bool several_blocks = g->finish && block_of_k(g, &p, s.k, 0) < s.k;
     p.sums = p.b == SHARED ? in_lines(p.nc * k_bytes) : 0;
     p.own = p.sums + (several_blocks ? in_lines(s.m * p.nc * (int64_t)sizeof(float)) : 0);
     p.own_b = in_lines((p.a == OWN ? p.mc : g->tile_rows) * k_bytes);
@@ -227,7 +239,7 @@ struct block {
 
 static bool a_in_place(const struct product *p, const struct block *b, int64_t i) {
     const int64_t height = smaller(p->g->tile_rows, b->rows.end - i);
-    return p->plan->a == IN_PLACE && (p->g->heights >> height & 1);
+    return p->plan->a == IN_PLACE && (p->g->heights >> height & 1) && whole_steps(p->g, b->kc);
 }
 
 /* Packs the panel, and the rest of its group, where it has to be and where the block meets it for
@@ -238,8 +250,10 @@ static struct panel panel_of_a(const struct product *p, const struct block *b, i
     if (a_in_place(p, b, i)) return panel_in_place(g, &p->A, i, b->p0);
     const int64_t before = p->plan->a == IN_PLACE ? 0 : i - b->rows.begin, left = b->rows.end - i;
     char *at = b->own_a + before * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
-    if (first && before / g->tile_rows % GROUP == 0)
-        g->pack(&p->A, i, (int)smaller(GROUP * g->tile_rows, left), g->tile_rows, b->p0, b->kc, at);
+    const bool one_of_many = p->plan->a == IN_PLACE && !whole_steps(g, b->kc);
+    if ((first || one_of_many) && before / g->tile_rows % GROUP == 0)
+        g->pack(&p->A, i, (int)smaller((one_of_many ? 1 : GROUP) * g->tile_rows, left),
+                g->tile_rows, b->p0, b->kc, at);
     return (struct panel){at, g->tile_rows, 1};
 }
 
@@ -359,29 +373,34 @@ static void row_by_row(const struct product *p, struct block *b) {
 
 /* The same without what only larger products need, which takes longer than the smallest ones. */
 static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
-    const struct product p = product_of(g, a, 0, plan, NULL);
-    const int64_t m = a->s.m, n = a->s.n;
+    const bool a_transposed = a->layout == LAYOUT_TN, by_rows = plan->row_by_row;
+    const int64_t m = a->s.m, n = a->s.n, k = a->s.k, rows = g->tile_rows, cols = g->tile_cols,
+                  bytes = (int64_t)g->element_bytes, a_lane = a_transposed ? 1 : k;
     struct tile_job t = {
-        .steps = a->s.k,
+        .steps = k,
+        .A = {.step = a_transposed ? m : 1, .lane = a_lane},
+        .B = {.step = n, .lane = 1},
         .c_bytes = g->c_bytes,
         .ldc = n,
         .alpha = a->alpha,
         .beta = a->beta,
         .hints = plan->hints,
     };
-    const int64_t outer = plan->row_by_row ? m : n, inner = plan->row_by_row ? n : m,
-                  outer_step = plan->row_by_row ? g->tile_rows : g->tile_cols,
-                  inner_step = plan->row_by_row ? g->tile_cols : g->tile_rows;
-    for (int64_t x = 0; x < outer; x += outer_step)
-        for (int64_t y = 0; y < inner; y += inner_step) {
-            const int64_t i = plan->row_by_row ? x : y, j = plan->row_by_row ? y : x;
-            t.A = panel_in_place(g, &p.A, i, 0);
-            t.B = panel_in_place(g, &p.B, j, 0);
-            t.C = p.C + (size_t)(i * n + j) * g->c_bytes;
-            t.rows = (int)smaller(g->tile_rows, m - i);
-            t.cols = (int)smaller(g->tile_cols, n - j);
-            g->tile(&t);
+    for (int64_t i = 0, j = 0; i < m && j < n;) {
+        t.A.at = (const char *)a->buf[0] + i * a_lane * bytes;
+        t.B.at = (const char *)a->buf[1] + j * bytes;
+        t.C = (char *)a->buf[2] + (i * n + j) * bytes;
+        t.rows = (int)smaller(rows, m - i);
+        t.cols = (int)smaller(cols, n - j);
+        g->tile(&t);
+        if (by_rows) {
+            j += cols;
+            if (j >= n) j = 0, i += rows;
+        } else {
+            i += rows;
+            if (i >= m) i = 0, j += cols;
         }
+    }
 }
 
 /* What one thread of the team does; all of them call it. A team of one meets no barrier. */
@@ -407,8 +426,9 @@ static void multiply(const struct product *p, int thread) {
         const struct range part = slice(nc, g->tile_cols, thread % plan->grid_n, plan->grid_n);
         b.j_shared = jc;
         b.cols = (struct range){jc + part.begin, jc + part.end};
-        for (b.p0 = 0; b.p0 == 0 || b.p0 < k; b.p0 += plan->kc) { /* k = 0: C = beta C */
-            b.kc = smaller(plan->kc, k - b.p0);
+        b.p0 = 0;
+        do { /* k = 0: C = beta C */
+            b.kc = block_of_k(g, plan, k, b.p0);
             const size_t lane = (size_t)steps_of(g, b.kc) * g->lane_bytes;
             b.pack_shared = share && !team;
             if (share && team)
@@ -428,7 +448,8 @@ static void multiply(const struct product *p, int thread) {
             if (wait) {
 #pragma omp barrier /* no one multiplies by the block of B when it is overwritten */
             }
-        }
+            b.p0 += b.kc;
+        } while (b.p0 < k);
     }
 }
 

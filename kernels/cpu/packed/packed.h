@@ -68,7 +68,7 @@ struct packed {
     int tile_rows, tile_cols;
     int lanes;        /* of a vector: half of tile_cols */
     unsigned heights; /* bit h: tiles of h rows read A in place, others have it packed and padded */
-    int k_per_step;   /* elements of k in a packed lane: 2 for pairs of bf16 */
+    int k_per_step;   /* elements of k in a packed lane: 1, or 2 for pairs of bf16 */
     size_t lane_bytes;    /* of a packed lane */
     size_t c_bytes;       /* of an element of C as stored */
     size_t element_bytes; /* of A and B as stored; 0: no whole bytes */
