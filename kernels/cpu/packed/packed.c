@@ -80,10 +80,11 @@ struct plan {
     int threads, grid_m, grid_n;
     int64_t mc, nc, kc;
     enum place a, b;
-    bool fetch_a;    /* it lies beyond level 2 */
-    bool hints;      /* into level 1 */
-    bool row_by_row; /* a panel of A meets all of B before the next one */
-    bool plain;      /* by one thread, nothing packed, one block: `multiply_plain` */
+    int64_t own_cols; /* of the shared block of B: a thread's own part, where none uses another's */
+    bool fetch_a;     /* it lies beyond level 2 */
+    bool hints;       /* into level 1 */
+    bool row_by_row;  /* a panel of A meets all of B before the next one */
+    bool plain;       /* by one thread, nothing packed, one block: `multiply_plain` */
     /* Workspace, in bytes: the shared block of B, fp32 sums [m,nc], then each thread's own: a
      * block of A, a panel of B, a tile. */
     size_t sums, own, own_b, own_tile, own_bytes, bytes;
@@ -150,7 +151,10 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
               s.n % g->lanes == 0 && (last_rows == 0 || (g->heights >> last_rows & 1));
 
     const bool several_blocks = g->finish && block_of_k(g, &p, s.k, 0) < s.k;
-    p.sums = p.b == SHARED ? in_lines(p.nc * k_bytes) : 0;
+    if (p.b == SHARED && p.grid_m == 1)
+        p.own_cols = (p.nc / g->tile_cols + threads - 1) / threads * g->tile_cols;
+    const int64_t shared_cols = p.own_cols > 0 ? p.own_cols * threads : p.nc;
+    p.sums = p.b == SHARED ? in_lines(shared_cols * k_bytes) : 0;
     p.own = p.sums + (several_blocks ? in_lines(s.m * p.nc * (int64_t)sizeof(float)) : 0);
     p.own_b = in_lines((p.a == OWN ? p.mc : g->tile_rows) * k_bytes);
     p.own_tile = p.own_b + in_lines(p.b == SHARED ? 0 : GROUP * g->tile_cols * k_bytes);
@@ -213,8 +217,9 @@ static const char *address(const struct packed *g, const struct panel_source *x,
 
 static struct panel panel_in_place(const struct packed *g, const struct panel_source *x,
                                    int64_t lane, int64_t p) {
-    return x->p_step == 1 ? (struct panel){address(g, x, lane, p), 1, x->lane_step / g->k_per_step}
-                          : (struct panel){address(g, x, lane, p), x->p_step, 1};
+    const int64_t lane_step = x->lane_step * (int64_t)g->element_bytes;
+    return x->p_step == 1 ? (struct panel){address(g, x, lane, p), 1, lane_step}
+                          : (struct panel){address(g, x, lane, p), x->p_step, lane_step};
 }
 
 static void pack_panels(const struct packed *g, const struct panel_source *x, struct range lanes,
@@ -229,9 +234,10 @@ static void pack_panels(const struct packed *g, const struct panel_source *x, st
 struct block {
     struct range rows, cols;
     int64_t p0, kc;
-    int64_t j_shared;        /* first column of the shared block of B */
-    bool pack_shared;        /* it is packed on the way, by the only thread */
-    char *B;                 /* shared block */
+    int64_t j_shared; /* first column of the shared block of B */
+    bool pack_shared; /* it is packed on the way, by the only thread */
+    char *B;          /* shared block, from its column j_packed on */
+    int64_t j_packed;
     char *own_a, *own_b;     /* packed block or ragged panel of A; packed panel of B */
     int64_t held_j, held_p0; /* first column and p of B that own_b has */
     float *own_tile;
@@ -254,7 +260,7 @@ static struct panel panel_of_a(const struct product *p, const struct block *b, i
     if ((first || one_of_many) && before / g->tile_rows % GROUP == 0)
         g->pack(&p->A, i, (int)smaller((one_of_many ? 1 : GROUP) * g->tile_rows, left),
                 g->tile_rows, b->p0, b->kc, at);
-    return (struct panel){at, g->tile_rows, 1};
+    return (struct panel){at, g->tile_rows, (int64_t)g->lane_bytes};
 }
 
 static struct panel panel_of_b(const struct product *p, struct block *b, int64_t j) {
@@ -264,7 +270,7 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
     if (p->plan->b == IN_PLACE && !ragged) return panel_in_place(g, &p->B, j, b->p0);
     const int64_t in_group =
         p->plan->b == IN_PLACE ? 0 : (j - b->cols.begin) / g->tile_cols % GROUP * g->tile_cols;
-    char *at = p->plan->b == SHARED ? b->B + (j - b->j_shared) * lane_bytes
+    char *at = p->plan->b == SHARED ? b->B + (j - b->j_packed) * lane_bytes
                                     : b->own_b + in_group * lane_bytes;
     const bool held = b->held_j == j - in_group && b->held_p0 == b->p0;
     if (in_group == 0 && (p->plan->b == SHARED ? b->pack_shared : !held)) {
@@ -272,7 +278,7 @@ static struct panel panel_of_b(const struct product *p, struct block *b, int64_t
         b->held_j = j;
         b->held_p0 = b->p0;
     }
-    return (struct panel){at, g->tile_cols, 1};
+    return (struct panel){at, g->tile_cols, (int64_t)g->lane_bytes};
 }
 
 /* The share that one of `tiles` tiles takes in fetching a panel of B to come: the next one where
@@ -286,7 +292,7 @@ static struct panel_ahead ahead_of(const struct product *p, const struct block *
     if (p->plan->b == SHARED && !b->pack_shared) {
         const int64_t lane = steps_of(g, b->kc) * (int64_t)g->lane_bytes,
                       fetches = lane * width / FETCHED, from = fetches * tile / tiles;
-        return (struct panel_ahead){b->B + (j + width - b->j_shared) * lane + from * FETCHED,
+        return (struct panel_ahead){b->B + (j + width - b->j_packed) * lane + from * FETCHED,
                                     FETCHED, fetches * (tile + 1) / tiles - from, INT64_MAX, 0};
     }
     const int64_t in_group = done / width % GROUP, first = j + (GROUP - in_group) * width;
@@ -378,8 +384,8 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
                   bytes = (int64_t)g->element_bytes, a_lane = a_transposed ? 1 : k;
     struct tile_job t = {
         .steps = k,
-        .A = {.step = a_transposed ? m : 1, .lane = a_lane},
-        .B = {.step = n, .lane = 1},
+        .A = {.step = a_transposed ? m : 1, .lane = a_lane * bytes},
+        .B = {.step = n, .lane = bytes},
         .c_bytes = g->c_bytes,
         .ldc = n,
         .alpha = a->alpha,
@@ -410,7 +416,7 @@ static void multiply(const struct product *p, int thread) {
     const int64_t m = p->a->s.m, n = p->a->s.n, k = p->a->s.k;
     const struct range rows = slice(m, g->tile_rows, thread / plan->grid_n, plan->grid_m);
     const bool share = plan->b == SHARED, team = plan->threads > 1,
-               wait = share && plan->grid_m > 1;
+               wait = team && share && plan->own_cols == 0;
     char *own = p->scratch + plan->own + plan->own_bytes * (size_t)thread;
     struct block b = {
         .held_j = -1,
@@ -420,20 +426,24 @@ static void multiply(const struct product *p, int thread) {
         .own_tile = (float *)(void *)(own + plan->own_tile),
     };
 
+    /* Threads that wait for no one may be blocks apart: their parts lie where they always lie. */
+    const int64_t own_bytes = plan->own_cols * steps_of(g, plan->kc) * (int64_t)g->lane_bytes;
+    b.B += thread * own_bytes;
     for (int64_t jc = 0; jc < n; jc += plan->nc) {
         const int64_t nc = smaller(plan->nc, n - jc);
         const struct range mine = slice(nc, g->tile_cols, thread, plan->threads);
         const struct range part = slice(nc, g->tile_cols, thread % plan->grid_n, plan->grid_n);
         b.j_shared = jc;
+        b.j_packed = jc + (plan->own_cols > 0 ? mine.begin : 0);
         b.cols = (struct range){jc + part.begin, jc + part.end};
         b.p0 = 0;
         do { /* k = 0: C = beta C */
             b.kc = block_of_k(g, plan, k, b.p0);
-            const size_t lane = (size_t)steps_of(g, b.kc) * g->lane_bytes;
+            const int64_t lane = steps_of(g, b.kc) * (int64_t)g->lane_bytes;
             b.pack_shared = share && !team;
             if (share && team)
                 pack_panels(g, &p->B, (struct range){jc + mine.begin, jc + mine.end}, jc + nc,
-                            g->tile_cols, b.p0, b.kc, p->scratch + (size_t)mine.begin * lane);
+                            g->tile_cols, b.p0, b.kc, b.B + (jc + mine.begin - b.j_packed) * lane);
             if (wait) {
 #pragma omp barrier /* the block of B is whole before anyone multiplies by it */
             }

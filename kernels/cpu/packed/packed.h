@@ -18,11 +18,12 @@ struct panel_source {
 typedef void pack_fn(const struct panel_source *x, int64_t lane0, int count, int width, int64_t p0,
                      int64_t kc, void *dst);
 
-/* Lanes over `steps` steps of k: packed, or where they lie in the matrix. Strides in lanes. */
+/* Lanes over `steps` steps of k: packed, or where they lie in the matrix; adjacent, or each of them
+ * contiguous along k. */
 struct panel {
     const void *at;
-    int64_t step,
-        lane; /* from a step of k to the next, from a lane to the next; one of them is 1 */
+    int64_t step; /* lanes from a step of k to the next */
+    int64_t lane; /* bytes from a lane to the next: in a matrix, half a lane of bf16 more or less */
 };
 
 enum { FETCH_LINES = 4 }; /* cache lines of a piece that tiles fetch */
