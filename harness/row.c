@@ -176,11 +176,49 @@ int parse_integer(int64_t *target, const char *text) {
     return 0;
 }
 
+/* Decimals as rows have them, several times as fast as strtod and the same to the last bit: up to 15 digits and
+ * powers of ten up to 22 are doubles, so that one division or multiplication rounds once (Clinger, "How to Read
+ * Floating Point Numbers Accurately", PLDI 1990). False: something else, perhaps no number. */
+static bool parse_short_decimal(double *target, const char *text) {
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    int64_t digits = 0;
+    int count = 0, exponent = 0;
+    bool fraction = false;
+    const bool negative = *text == '-';
+    if (negative) text++;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !fraction); text++) {
+        if (*text == '.') {
+            fraction = true;
+            continue;
+        }
+        if (++count > 15) return false;
+        digits = 10 * digits + (*text - '0');
+        exponent -= fraction;
+    }
+    if (count == 0) return false;
+    if (*text == 'e' && text[1] != '\0') {
+        const bool below_one = text[1] == '-';
+        text += below_one || text[1] == '+' ? 2 : 1;
+        int value = 0, length = 0;
+        for (; *text >= '0' && *text <= '9' && length < 3; text++, length++)
+            value = 10 * value + (*text - '0');
+        if (length == 0) return false;
+        exponent += below_one ? -value : value;
+    }
+    if (*text || exponent < -22 || exponent > 22) return false;
+    const double whole = (double)(negative ? -digits : digits);
+    if (digits == 0 && negative) return false; /* -0 */
+    *target = exponent < 0 ? whole / power[-exponent] : whole * power[exponent];
+    return true;
+}
+
 int parse_real(double *target, const char *text) {
+    *target = NAN;
+    if (!*text || parse_short_decimal(target, text)) return 0;
     char local[64], *end;
     const char *point = foreign_point(), *dot = strchr(text, '.');
-    *target = NAN;
-    if (!*text) return 0;
     if (point && strstr(text, point)) return -1;
     if (point && dot) {
         const int length =

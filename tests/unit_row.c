@@ -379,6 +379,59 @@ static void test_rounds(void) {
     CHECK(rounds_fold(&rows) == 0 && rows.count == 0, "no rows");
 }
 
+/* Numbers as rows have them, and others: each the double that strtod makes of it, or refused as by it. */
+static void test_numbers(void) {
+    static const char *const edges[] = {"0",
+                                        "-0",
+                                        "0.0",
+                                        "1",
+                                        "-1.5",
+                                        ".5",
+                                        "5.",
+                                        "1e22",
+                                        "1e23",
+                                        "1e-22",
+                                        "1e-23",
+                                        "1e+05",
+                                        "1e5",
+                                        "9e15",
+                                        "123456789012345",
+                                        "1234567890123456",
+                                        "0.1e-21",
+                                        "4.9e-324",
+                                        "1e999",
+                                        "inf",
+                                        "nan",
+                                        "1e",
+                                        "1e+",
+                                        "-",
+                                        ".",
+                                        "1.2.3",
+                                        "1 ",
+                                        "0x10",
+                                        "1,5",
+                                        "--1",
+                                        "1e0001",
+                                        "1e-0005",
+                                        "12345678901234.5e8"};
+    enum { EDGES = sizeof edges / sizeof *edges };
+    uint64_t state = 1;
+    for (int i = 0; i < EDGES + 20000; i++) {
+        char text[64], *end;
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const double x = ldexp((double)(int64_t)state, (int)(state >> 20 & 127) - 126);
+        snprintf(text, sizeof text, state >> 60 & 1 ? "%.9g" : "%.15g", x);
+        if (i < EDGES) snprintf(text, sizeof text, "%s", edges[i]);
+        const double want = strtod(text, &end);
+        double got = 0;
+        const int status = parse_real(&got, text);
+        CHECK((status == 0) == (*end == '\0'), "'%s': status %d", text, status);
+        if (status == 0)
+            CHECK(memcmp(&got, &want, sizeof got) == 0, "'%s' is %.17g, not %.17g", text, got,
+                  want);
+    }
+}
+
 int main(void) {
     char folder[] = "/tmp/roofline-unit-row-XXXXXX", path[PATH_BYTES], log_path[PATH_BYTES + 8];
     if (!mkdtemp(folder)) {
@@ -387,6 +440,7 @@ int main(void) {
     }
     snprintf(path, sizeof path, "%s/rows.csv", folder);
     snprintf(log_path, sizeof log_path, "%s.log", path);
+    test_numbers();
     test_round_trip(path);
     test_long_text();
     test_key();
