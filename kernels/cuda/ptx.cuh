@@ -207,15 +207,36 @@ DEV void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"
 template <int KEEP> DEV void bulk_wait_read() { // sources of older stores may be overwritten
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(KEEP) : "memory");
 }
+#if __CUDA_ARCH__ >= 900
+#define GPU_CLUSTER(...) asm volatile(__VA_ARGS__)
+#else
+#define GPU_CLUSTER(...) __trap()
+#endif
 DEV uint32_t cluster_rank() {
-    uint32_t r;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+    uint32_t r = 0;
+    GPU_CLUSTER("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
     return r;
 }
+DEV uint32_t cluster_size() { // CTAs
+    uint32_t n = 0;
+    GPU_CLUSTER("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+    return n;
+}
+template <class T> DEV T *cluster_peer(T *smem, uint32_t cta) { // the same variable of another CTA
+    uint64_t p = 0;
+    GPU_CLUSTER("mapa.u64 %0, %1, %2;" : "=l"(p) : "l"(smem), "r"(cta));
+    return reinterpret_cast<T *>(p);
+}
 DEV void cluster_sync() {
-    asm volatile(
+    GPU_CLUSTER(
         "barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
             : "memory");
+}
+DEV void cluster_arrive() { // the first half of it, which does not wait
+    GPU_CLUSTER("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+DEV void cluster_wait() { // the second half
+    GPU_CLUSTER("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 template <int R> DEV void setmaxnreg_inc() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(R));

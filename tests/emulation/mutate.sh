@@ -26,7 +26,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
 
 # ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_sync\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait'
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait'
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -64,6 +64,7 @@ arguments_of() {
 generations_of() {
     case $1 in
     *wgmma*) echo 90 ;;
+    rows.cu) echo 90 80 ;; # clusters
     *) echo 80 90 89 ;; # 89: where fp8 is native
     esac
 }
@@ -132,7 +133,8 @@ mutate() {
     hunt "$file" "$file:$line $text"
 }
 
-# edit FILE DESCRIPTION SED [UNIT DTYPES]: what is no barrier, of the products by wgmma; in bf16, which has most paths.
+# edit FILE DESCRIPTION SED [UNIT DTYPES]: what is no barrier, of the products by wgmma, in bf16, which has most paths, or of
+# UNIT.
 edit() {
     [[ "$1: $2" == *"$only"* ]] || return 0
     rm -rf "$work/kernels"
@@ -192,6 +194,14 @@ else
         edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/'
         edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
         edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
+        f=teams.cuh
+        edit $f 'cluster: one array for all reductions' 's/part\[reduction\]/part[0]/' rows.cu fp32
+        edit $f 'cluster: parts of all blocks in one place' 's/block\(\) \* blockDim/0 * blockDim/' rows.cu fp32
+        edit $f 'cluster: the first block alone is told' 's/lane < static_cast<int>\(blocks\(\)\)/lane < 1/' rows.cu fp32
+        edit $f 'cluster: parts of one block are joined' 's/static_cast<int>\(blocks\(\)\) \* \(size/1 * (size/' rows.cu fp32
+        f=rows.cu
+        edit $f 'cluster: all blocks take the first part' 's/begin = each \* TEAM::block\(\)/begin = 0 * each/' rows.cu fp32
+        edit $f 'cluster: weights of the first part' 's/p\.w \+= begin/p.w += 0/' rows.cu fp32
         f=wgmma_launch.cuh
         edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
         edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
@@ -281,6 +291,10 @@ else
         wrapper 'TMA multicast: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4\}\], \[%2\], %5/ [%0], [%1, {%3,%4}], [%2]/'
         wrapper 'mapa: rank and address swapped' "$join"'s/mapa\.shared::cluster\.u32 ra, %0, %1/mapa.shared::cluster.u32 ra, %1, %0/'
         wrapper 'cluster barrier: arrival only' "$join"'s/\\n\\tbarrier\.cluster\.wait\.acquire\.aligned;//'
+        wrapper 'mapa of a pointer: the first block' 's/mapa\.u64 %0, %1, %2/mapa.u64 %0, %1, 0/'
+        wrapper 'cluster size: the rank' 's/%%cluster_nctarank/%%cluster_ctarank/'
+        wrapper 'cluster barrier, in halves: no arrival' 's/GPU_CLUSTER\("barrier\.cluster\.arrive\.release\.aligned;" ::: "memory"\);//'
+        wrapper 'cluster barrier, in halves: no wait' 's/GPU_CLUSTER\("barrier\.cluster\.wait\.acquire\.aligned;" ::: "memory"\);//'
         wrapper 'wgmma descriptor: stride' 's/1024 >> 4\) << 32/512 >> 4) << 32/'
         wrapper 'wgmma descriptor: swizzle of 64 bytes' 's/uint64_t\(1\) << 62/uint64_t(2) << 62/'
         wrapper 'wgmma descriptor: leading offset' 's/leading_bytes >> 4/leading_bytes >> 5/'

@@ -254,6 +254,22 @@ __global__ void cluster_kernel(const __grid_constant__ CUtensorMap map, uint16_t
 #endif
 }
 
+/* ---- another block's shared memory: each writes into the next one's, once that runs ---- */
+
+__global__ void peer_kernel(int *out, int *sizes) {
+#if HAS_SM90
+    SMEM(int, box, [32]);
+    const uint32_t rank = gpu::cluster_rank(), blocks = gpu::cluster_size();
+    const int lane = threadIdx.x;
+    gpu::cluster_arrive(); /* this block runs */
+    gpu::cluster_wait();   /* so does every other */
+    *gpu::cluster_peer(&box[lane], (rank + 1) % blocks) = static_cast<int>(100 * rank) + lane;
+    gpu::cluster_sync(); /* all have written */
+    out[blockIdx.x * 32 + lane] = box[lane];
+    if (lane == 0) sizes[blockIdx.x] = static_cast<int>(blocks);
+#endif
+}
+
 /* ---- stmatrix: 32 rows of eight 16-bit elements, from in[lane][register][half] ---- */
 
 __global__ void stmatrix_kernel(const uint32_t *in, uint16_t *out) {
@@ -595,6 +611,20 @@ static void test_tma(int cc) {
     report("cluster_rank", ranks.read() == std::vector<int>({0, 1}));
 }
 
+static void test_cluster_peer() {
+    constexpr int BLOCKS = 4;
+    const buffer<int> to(std::vector<int>(BLOCKS * 32, -1)), sizes(std::vector<int>(BLOCKS, -1));
+    launch_config c = threads(32);
+    c.grid = dim3(BLOCKS);
+    c.cluster = dim3(BLOCKS);
+    must(gpu_launch(c, peer_kernel, to.p, sizes.p), "cluster_peer");
+    std::vector<int> want;
+    for (int i = 0; i < BLOCKS * 32; i++)
+        want.push_back(100 * ((i / 32 + BLOCKS - 1) % BLOCKS) + i % 32);
+    report("cluster_peer, the barrier in halves", to.read() == want);
+    report("cluster_size", sizes.read() == std::vector<int>(BLOCKS, BLOCKS));
+}
+
 static void test_stmatrix() {
     std::vector<uint32_t> in;
     for (uint32_t i = 0; i < 128; i++) in.push_back((2 * i + 1) << 16 | 2 * i);
@@ -736,6 +766,7 @@ int main(int argc, char **argv) {
         test_mma_tall_f64<f64_k16>("mma_m16n8k16_f64");
         test_mbarrier();
         test_tma(cc);
+        test_cluster_peer();
         test_tma_3d(cc);
         test_stmatrix();
     } else {

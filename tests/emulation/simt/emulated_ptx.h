@@ -248,7 +248,13 @@ DEV void tma_store_3d(const CUtensorMap *map, const void *smem, int c0, int c1, 
 DEV void bulk_commit() { simt::bulk_commit(); }
 template <int KEEP> DEV void bulk_wait_read() { simt::bulk_wait(KEEP); }
 DEV uint32_t cluster_rank() { return simt::cluster_rank(); }
+DEV uint32_t cluster_size() { return simt::cluster_size(); }
+template <class T> DEV T *cluster_peer(T *smem, uint32_t cta) {
+    return static_cast<T *>(simt::map_rank(smem, cta));
+}
 DEV void cluster_sync() { simt::cluster_barrier(true, true); }
+DEV void cluster_arrive() { simt::cluster_barrier(true, false); }
+DEV void cluster_wait() { simt::cluster_barrier(false, true); }
 template <int R> DEV void setmaxnreg_inc() { simt::setmaxnreg(R, true); }
 template <int R> DEV void setmaxnreg_dec() { simt::setmaxnreg(R, false); }
 // ---- wgmma (sm_90a) ---------------------------------------------------------------------------

@@ -201,6 +201,7 @@ void thread_main() {
     __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
     for (;;) {
+        cur->block->begun = true;
         body(body_context);
         thread *me = cur, *next;
         fiber *mine = me->fiber;
@@ -284,6 +285,7 @@ static void start_block(block &b, uint3 idx, const launch_shape &l, bool whole) 
     b.idx = idx;
     b.window = window_fresh(static_cast<size_t>(&b - now->blocks.data()), whole);
     b.alive = static_cast<int>(b.threads.size());
+    b.begun = false;
     b.mbarriers.clear();
     b.seen.clear();
     b.dynamic_seen = false;

@@ -131,7 +131,10 @@ unsigned cluster_size() { return now->is_cluster ? static_cast<unsigned>(now->bl
 void *map_rank(const void *p, unsigned rank) {
     need_cc(90, "mapa");
     if (rank >= cluster_size()) fail("mapa: block %u of a cluster of %u", rank, cluster_size());
-    return (now->is_cluster ? now->blocks[rank] : *cur->block).window + smem_u32(p);
+    const block &b = now->is_cluster ? now->blocks[rank] : *cur->block;
+    if (!b.begun || !b.alive)
+        fail("mapa: block %u of the cluster %s", rank, b.begun ? "has ended" : "has not begun");
+    return b.window + smem_u32(p);
 }
 
 #if SIMT_ASAN /* makes the sanitizer report what the runtime was about to touch */

@@ -153,6 +153,7 @@ struct block {
     char *window;
     unsigned rank; /* in its cluster */
     int alive;
+    bool begun; /* one of its threads has run */
     std::vector<thread> threads;
     std::vector<warp> warps;
     block_barrier barriers[16];
