@@ -154,6 +154,11 @@ static bool enter(struct contender *c, struct device *d) {
     return !reason;
 }
 
+/* Where a kernel finds what is wished of its launch, and leaves what it took. */
+static void set_form(struct operands *o, struct launch_form *form) {
+    for (int s = 0; s < o->sets; s++) o->args[s].form = form;
+}
+
 /* Buffers of the first contender, which the others share; those whose scratch does not fit drop out. How many are left. */
 static int make_operands(struct contender c[], int n, struct operands o[], struct device *d,
                          int *made) {
@@ -175,12 +180,36 @@ static int make_operands(struct contender c[], int n, struct operands o[], struc
     return left;
 }
 
+/* Verified as it will be timed: where a kernel leaves its launch open and nothing is known or wished, forms are tried after a
+ * first verification, and the one found is verified as well. *spent: the operands are not what a verification leaves. */
+static struct verdict verify_and_tune(struct device *d, const struct contender *c,
+                                      struct operands *o, const struct bench_settings *settings,
+                                      bool *spent) {
+    struct launch_form *form = o->args->form;
+    const bool wished = form->threads > 0;
+    struct verdict v = verify(o, c->trial->impl, settings->terms);
+    if (strcmp(v.status, "ok") == 0 && form->threads && !wished && !settings->check_only &&
+        !settings->tuning.off) {
+        const struct launch_form own = *form;
+        *spent = true;
+        if (tune(d, c->trial, o, form)) {
+            v.status = "failed";
+            snprintf(v.reason, sizeof v.reason, "an error while launch forms were tried");
+        } else if (form->threads != own.threads || form->blocks_per_sm != own.blocks_per_sm) {
+            v = verify(o, c->trial->impl, settings->terms);
+            *spent = false;
+        }
+    }
+    launch_print(*form, c->row->launch);
+    return v;
+}
+
 /* Those that are wrong drop out. How many are left; 0 where no more is wanted of them. */
-static int verify_all(struct contender c[], int n, struct operands o[], struct operands *by[],
-                      const struct bench_settings *settings) {
+static int verify_all(struct device *d, struct contender c[], int n, struct operands o[],
+                      struct operands *by[], const struct bench_settings *settings, bool *spent) {
     int left = 0;
     for (int i = 0; i < n; i++) {
-        const struct verdict v = verify(&o[i], c[i].trial->impl, settings->terms);
+        const struct verdict v = verify_and_tune(d, &c[i], &o[i], settings, spent);
         c[i].row->max_error = v.max_error;
         c[i].row->checked = v.checked;
         if (strcmp(v.status, "ok") != 0 || settings->check_only) {
@@ -279,6 +308,8 @@ void bench_trial(struct device *d, const struct trial t[], const struct bench_se
                  struct row r[], struct samples samples[]) {
     struct contender c[MAX_CONTENDERS];
     struct operands o[MAX_CONTENDERS] = {{0}}, own[MAX_CONTENDERS], *by[MAX_CONTENDERS];
+    struct launch_form form[MAX_CONTENDERS];
+    bool spent = false;
     int n = 0, made = 0;
     for (int i = 0; i <= t[0].more; i++) {
         c[n] = (struct contender){&t[i], &r[i], &samples[i]};
@@ -290,9 +321,15 @@ void bench_trial(struct device *d, const struct trial t[], const struct bench_se
         return;
     }
     n = make_operands(c, n, o, d, &made);
-    n = verify_all(c, n, o, by, settings);
+    for (int i = 0; i < n && d->gpu; i++) {
+        form[i] = tuning_wish(&settings->tuning, c[i].trial, d);
+        set_form(&o[i], &form[i]);
+    }
+    n = verify_all(d, c, n, o, by, settings, &spent);
     for (int i = 0; i < n; i++) own[i] = *by[i];
-    if (n > 0) time_all(c, n, own, d, settings, made == 1);
+    if (n > 0) time_all(c, n, own, d, settings, made == 1 && !spent);
+    for (int i = 0; i <= t[0].more; i++)
+        if (strcmp(r[i].status, "ok") == 0) tuning_keep(&settings->tuning, &r[i]);
     for (int i = 0; i <= t[0].more; i++)
         if (strcmp(r[i].status, "ok") != 0) samples_free(&samples[i]);
     while (made > 0) operands_free(&o[--made]);

@@ -1,9 +1,10 @@
-/* bench.h - one trial: fill, verify, warm up, sample, summarise into a row. */
+/* bench.h - one trial: fill, verify, choose a launch, warm up, sample, summarise into a row. */
 #ifndef BENCH_H
 #define BENCH_H
 #include "plan.h"
 #include "row.h"
 #include "sample.h"
+#include "tune.h"
 
 struct ceilings;
 
@@ -12,6 +13,7 @@ struct bench_settings {
     double terms;    /* of the oracle, to spend on verifying an output */
     bool check_only; /* verify, do not time */
     bool count;      /* read hardware counters in a pass of its own */
+    struct tuning tuning;
     const struct ceilings
         *ceilings; /* of an earlier `peaks`, for the roof columns; NULL: those stay empty */
 };

@@ -66,6 +66,14 @@ static void help(void) {
         "time to "
         "DIR/sustain.csv,\n"
         "                     and the first second against the last third\n"
+        "  --launch FORM      how GPU kernels that leave it open are launched. tuned: eight forms "
+        "are "
+        "tried for some ms each,\n"
+        "                     once a trial (default); own: each kernel's own choice; 256: blocks "
+        "of "
+        "256 threads, one a tile;\n"
+        "                     256x4: 4 of them a multiprocessor, which walk over the tiles. Column "
+        "`launch` has what it was\n"
         "  --in-process       no worker process: for debuggers\n"
         "Where to:\n"
         "  --out DIR          rows to DIR/bench.csv, their samples to DIR/samples.csv, the "
@@ -73,6 +81,8 @@ static void help(void) {
         "                     ceilings from DIR/peaks.csv\n"
         "  --resume           keep the rows that DIR/bench.csv has, measure what is missing\n"
         "  --peaks FILE       ceilings from another run's peaks.csv\n"
+        "  --tuning FILE      launch forms from another run's bench.csv, of the trials that it "
+        "has\n"
         "  --csv              CSV rows on stdout in place of the table\n"
         "  --quiet            no progress on stderr\n"
         "\n"
@@ -92,7 +102,7 @@ struct options {
     struct selection selection;
     struct bench_settings settings;
     struct run run;
-    const char *peaks, *device;
+    const char *peaks, *device, *tuning;
     bool csv, quiet, count;
     int rounds;
     double patience_s;
@@ -110,6 +120,16 @@ static int refuse_beside_sustain(const struct options *o, double rounds) {
                             : NULL;
     if (other) fprintf(stderr, "roofline: --sustain: not with %s\n", other);
     return other ? -1 : 0;
+}
+
+static int parse_launch(const char *text, struct tuning *out) {
+    *out = (struct tuning){.off = strcmp(text, "own") == 0};
+    if (out->off || strcmp(text, "tuned") == 0 || launch_parse(text, &out->form) == 0) return 0;
+    fprintf(stderr,
+            "roofline: --launch '%s': tuned, own, THREADS or THREADSxBLOCKS; threads are multiples "
+            "of 32 up to 1024\n",
+            text);
+    return -1;
 }
 
 /* 0 go on, 1 help was given, -1 complained. */
@@ -132,12 +152,14 @@ static int parse(int argc, char **argv, struct options *o) {
         TIMEOUT,
         ROUNDS,
         PATIENCE,
+        LAUNCH,
         IN_PROCESS,
         OUT,
         RESUME,
         VS,
         SUSTAIN,
         PEAKS,
+        TUNING,
         CSV,
         QUIET
     };
@@ -160,15 +182,18 @@ static int parse(int argc, char **argv, struct options *o) {
                                           {"timeout", required_argument, NULL, TIMEOUT},
                                           {"rounds", required_argument, NULL, ROUNDS},
                                           {"patience", required_argument, NULL, PATIENCE},
+                                          {"launch", required_argument, NULL, LAUNCH},
                                           {"in-process", no_argument, NULL, IN_PROCESS},
                                           {"out", required_argument, NULL, OUT},
                                           {"resume", no_argument, NULL, RESUME},
                                           {"peaks", required_argument, NULL, PEAKS},
+                                          {"tuning", required_argument, NULL, TUNING},
                                           {"csv", no_argument, NULL, CSV},
                                           {"quiet", no_argument, NULL, QUIET},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     double interval = 0, time_cap = 0, rounds = 1, sustain = 0;
+    struct tuning tuning = {0};
     int choice = 0, c;
     o->selection.effort = EFFORT_default;
     optind = 1;
@@ -234,6 +259,9 @@ static int parse(int argc, char **argv, struct options *o) {
         case PATIENCE:
             bad = option_number("--patience", optarg, 0.1, 1e6, &o->patience_s);
             break;
+        case LAUNCH:
+            bad = parse_launch(optarg, &tuning);
+            break;
         case IN_PROCESS:
             o->run.in_process = true;
             break;
@@ -245,6 +273,9 @@ static int parse(int argc, char **argv, struct options *o) {
             break;
         case PEAKS:
             o->peaks = optarg;
+            break;
+        case TUNING:
+            o->tuning = optarg;
             break;
         case CSV:
             o->csv = true;
@@ -273,8 +304,13 @@ static int parse(int argc, char **argv, struct options *o) {
         fprintf(stderr, "roofline: --check times nothing: not with --vs\n");
         return -1;
     }
+    if (o->tuning && (tuning.off || tuning.form.threads)) {
+        fprintf(stderr, "roofline: --tuning brings the launch forms: not with --launch\n");
+        return -1;
+    }
     if (sustain > 0 && refuse_beside_sustain(o, rounds)) return -1;
     o->settings = bench_settings_for(o->selection.effort, time_cap);
+    o->settings.tuning = tuning;
     o->settings.sampling.sustain_s = sustain;
     if (sustain > 0) o->run.file = "sustain.csv";
     if (interval > 0) o->settings.sampling.interval = interval / 100;
@@ -371,11 +407,21 @@ static void print_totals(const struct run *run, bool check) {
     fputc('\n', f);
 }
 
+/* Of other rounds, on resume, the forms are in the file that is resumed. 0, or -1 after one line on stderr. */
+static int load_tuning(struct options *o, const struct device *d) {
+    char *own = o->run.resume ? path_join(o->run.dir, o->run.file) : NULL;
+    const char *path = o->tuning ? o->tuning : own && access(own, F_OK) == 0 ? own : NULL;
+    const int status = path ? tuning_load(&o->settings.tuning, path, d) : 0;
+    free(own);
+    return status;
+}
+
 int cmd_bench(int argc, char **argv) {
     struct options o = {.run = {.file = "bench.csv", .argc = argc, .argv = argv}};
     struct device device;
     struct plan plan = {0};
     struct ceilings ceilings = {0};
+    struct rows known = {0};
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;
 
@@ -388,8 +434,9 @@ int cmd_bench(int argc, char **argv) {
     if (part.rank.rank > 0) o.quiet = true;
     if (device_pick(o.device, &device)) return fleet_leave(&part, o.run.file, STATUS_ERROR);
     o.selection.vendors = vendors_ask(device.vendors);
+    o.settings.tuning.known = &known;
     const char *peaks_dir = o.selection.check ? NULL : o.run.dir;
-    if (plan_build(&device, &o.selection, &plan) ||
+    if (plan_build(&device, &o.selection, &plan) || load_tuning(&o, &device) ||
         (o.settings.sampling.sustain_s <= 0 && /* a series has no roof */
          ceilings_load(o.peaks, peaks_dir, &device, &ceilings)))
         goto done;
@@ -415,6 +462,7 @@ int cmd_bench(int argc, char **argv) {
     if (status == STATUS_OK || status == STATUS_NO) print_totals(&o.run, o.selection.check);
 done:
     free(ceilings.ceiling);
+    free(known.row);
     free(plan.trial);
     device.close(&device);
     return fleet_leave(&part, o.run.file, status);

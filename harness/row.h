@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { ROW_SCHEMA = 3, ROW_TEXT = 96 };
+enum { ROW_SCHEMA = 4, ROW_TEXT = 96 };
 
 #define ROW_STR(name)  char name[ROW_TEXT];
 #define ROW_INT(name)  int64_t name;

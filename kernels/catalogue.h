@@ -112,6 +112,12 @@ struct gpu_facts {
     int64_t l2_bytes;
 };
 
+/* How a GPU kernel spreads over the chip, where it leaves that open. */
+struct launch_form {
+    int threads;       /* a block; 0: the kernel's own choice of both */
+    int blocks_per_sm; /* as many on each multiprocessor, which walk over the work; 0: a block for each tile of it */
+};
+
 /* Everything a kernel is given. buf[] follows the operand order of ops.def; a buffer starts at a multiple of
  * 64 bytes on the CPU and of 256 on a GPU. Inputs are only read; with beta == 0 a PROD operand is not read. */
 struct args {
@@ -124,6 +130,8 @@ struct args {
         scratch; /* of impl.scratch_bytes(), 256-byte aligned; zeros before the first call, then as calls leave it */
     const struct gpu_facts *gpu; /* NULL on the CPU */
     void *stream;                /* cudaStream_t; NULL on the CPU */
+    struct launch_form *
+        form; /* wished for; a kernel that leaves it open puts there what it took. NULL: no wish */
 };
 
 /* 0, or the device's error code. Never allocates. */

@@ -74,6 +74,32 @@ run "$roofline" account einsum 'a b, b c, c d -> a d' a=16 b=32 c=16 d=32 --dtyp
 pass_if "account einsum --run: three operands: status $status" [ "$status" -eq 0 ]
 pass_if "account einsum --run: three operands" grep -q '512 outputs are those of the definition' out
 
+# ---- launch forms: all are run once, the last is taken, since times mean nothing here ----
+forms=(bench "${on[@]}" --dtype fp32 --time 0.01 --quiet)
+run "$roofline" "${forms[@]}" --op triad,sum,adamw --shape 100000 --out forms --rounds 2
+pass_if "--launch tuned: status $status" [ "$status" -eq 0 ]
+cp forms/bench.csv out
+pass_if "the forms tried last are in the rows: $(column launch | paste -sd' ')" \
+    [ "$(column launch | paste -sd' ')" = '256x8 256x2 256x8 256x8 256x2 256x8' ]
+run "$roofline" "${forms[@]}" --op softmax,matvec --shape 3x2000 --csv
+pass_if "a row of softmax in one block of as many threads as there may be; matvec has no choice: $(column launch | paste -sd' ')" \
+    [ "$(column launch | paste -sd, -)" = '512,,' ]
+run "$roofline" "${forms[@]}" --op triad --shape 100000,40000 --launch own --csv
+pass_if "--launch own: $(column launch | paste -sd' ')" [ "$(column launch | paste -sd' ')" = '256 256' ]
+run "$roofline" "${forms[@]}" --op triad,sum --shape 100000 --launch 128x3 --csv
+pass_if "--launch 128x3, where a kernel can: $(column launch | paste -sd' ')" [ "$(column launch | paste -sd' ')" = '128x3 256x3' ]
+run "$roofline" "${forms[@]}" --op triad --shape 100000 --launch 64x2 --out given
+run "$roofline" "${forms[@]}" --op triad --shape 100000,50000 --tuning given/bench.csv --csv
+pass_if "--tuning: the form of the same trial, others are tuned: $(column launch | paste -sd' ')" \
+    [ "$(column launch | paste -sd' ')" = '64x2 256x8' ]
+run "$roofline" "${forms[@]}" --op triad --shape 100000 --rounds 3 --out given --resume
+cp given/bench.csv out
+pass_if "--resume: further rounds as the first: $(column launch | paste -sd' ')" [ "$(column launch | paste -sd' ')" = '64x2 64x2 64x2' ]
+refused "--tuning brings the launch forms: not with --launch" "$roofline" "${forms[@]}" --op triad --tuning given/bench.csv --launch own
+refused "--launch '256x': tuned, own, THREADS or THREADSxBLOCKS" "$roofline" "${forms[@]}" --op triad --launch 256x
+refused "--launch '100': tuned, own" "$roofline" "${forms[@]}" --op triad --launch 100
+refused "missing.csv" "$roofline" "${forms[@]}" --op triad --tuning missing.csv
+
 # ---- several devices: each alone, then all at once ----
 several=(bench --device emu:sm_80,emu:sm_90 --op copy --dtype fp32 --impl best --shape 1008,4000 --time 0.01)
 run "$roofline" "${several[@]}" --out fleet

@@ -57,7 +57,7 @@ DEV void cast_tile(const X *x, Z *z, int count, float alpha) {
 }
 
 template <typename X, typename Z>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     cast_kernel(const X *x, Z *z, int64_t n, float alpha) {
     constexpr int WIDER = sizeof(X) > sizeof(Z) ? sizeof(X) : sizeof(Z);
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (STREAM_BYTES / WIDER),
@@ -138,7 +138,7 @@ DEV void to_fp4_tile(const float *x, unsigned char *codes, unsigned char *scales
     }
 }
 
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     to_fp4_kernel(const float *x, unsigned char *z, int64_t n, float tensor_scale) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (STREAM_BYTES / 4),
                   first = blockIdx.x * tile;
@@ -194,7 +194,7 @@ DEV void of_fp4_tile(const unsigned char *codes, const unsigned char *scales, fl
     }
 }
 
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     of_fp4_kernel(const void *x, float *z, int64_t n) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (STREAM_BYTES / 4),
                   first = blockIdx.x * tile;

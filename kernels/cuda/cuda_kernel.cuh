@@ -20,6 +20,21 @@ static inline unsigned persistent_blocks(const struct args *a, int64_t work, int
     return static_cast<unsigned>(work < 1 ? 1 : work < most ? work : most);
 }
 
+/* The form of a launch: its own, or what is wished for within its limits; the caller is told. */
+struct form_limits {
+    int threads[2], blocks_per_sm[2]; /* least and most */
+};
+static inline launch_form form_of(const struct args *a, launch_form own, const form_limits &l) {
+    const auto within = [](int x, const int(&limit)[2]) {
+        return x < limit[0] ? limit[0] : x < limit[1] ? x : limit[1];
+    };
+    if (a->form && a->form->threads)
+        own = {within(a->form->threads, l.threads),
+               within(a->form->blocks_per_sm, l.blocks_per_sm)};
+    if (a->form) *a->form = own;
+    return own;
+}
+
 /* ---- element types ---- */
 
 /* element<D>::type is what a dtype is stored in; ::acc what sums of it are kept in; ::product what products of it are

@@ -1,7 +1,7 @@
 /* elementwise.cu - z[i] = f(x[i], y[i], alpha): one pass over vectors. The accumulator's precision inside, one rounding
  * on the way out. "simple" is one element a thread, to be read; "vector" has 64 bytes an operand in flight a thread
- * (stream.cuh), a block a tile; "persistent" the same with as many blocks as fit at once. Those of STREAM are streamed past
- * the caches where they exceed them; for the others a second instance of each kernel would cost more than it gives. */
+ * (stream.cuh), a block a tile or as many blocks as are wished for. Those of STREAM are streamed past the caches where they
+ * exceed them; for the others a second instance of each kernel would cost more than it gives. */
 #include "convert.cuh"
 #include "stream.cuh"
 
@@ -196,7 +196,7 @@ DEV void map_tile(const T *x, const T *y, T *z, int count, acc_of<T> alpha) {
 }
 
 template <class F, typename T, bool STREAMING>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     map(const T *x, const T *y, T *z, int64_t n, acc_of<T> alpha) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (thread_bytes<T> / sizeof(T));
 #pragma unroll 1
@@ -227,20 +227,13 @@ template <class F, enum dtype D> static int simple(const struct args *a) {
                       operand<T>(a, result_index<F>()), a->s.n, a->alpha);
 }
 
-template <class F, enum dtype D> static int launch_map(const struct args *a, bool persistent) {
+template <class F, enum dtype D> static int vector(const struct args *a) {
     using T = typename element<D>::type;
     const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(T));
     const bool past_l2 = F::STREAM && streams_past_l2(a, (result_index<F>() + 1) * bytes);
     const auto kernel = past_l2 ? map<F, T, F::STREAM != 0> : map<F, T, false>;
-    return gpu_launch(stream_grid(a, bytes, persistent, thread_bytes<T>), kernel,
-                      operand<const T>(a, 0), operand<const T>(a, 1),
-                      operand<T>(a, result_index<F>()), a->s.n, a->alpha);
-}
-template <class F, enum dtype D> static int vector(const struct args *a) {
-    return launch_map<F, D>(a, false);
-}
-template <class F, enum dtype D> static int persistent(const struct args *a) {
-    return launch_map<F, D>(a, true);
+    return gpu_launch(stream_grid(a, bytes, true, thread_bytes<T>), kernel, operand<const T>(a, 0),
+                      operand<const T>(a, 1), operand<T>(a, result_index<F>()), a->s.n, a->alpha);
 }
 
 #define ROW(op, name, t) \
@@ -248,24 +241,23 @@ template <class F, enum dtype D> static int persistent(const struct args *a) {
 #define TRAINED_ROWS(op, name) \
     ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16)
 #define ROWS(op, name) TRAINED_ROWS(op, name), ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
-#define STREAM_OP(op)  ROWS(op, simple), ROWS(op, persistent), ROWS(op, vector)
-#define PLAIN_OP(op)   ROWS(op, simple), ROWS(op, vector)
+#define OP_ROWS(op)    ROWS(op, simple), ROWS(op, vector)
 
 extern "C" const struct impl elementwise_cuda[];
 const struct impl elementwise_cuda[] = {
-    STREAM_OP(scale),
-    STREAM_OP(add),
-    STREAM_OP(triad),
-    STREAM_OP(axpy),
-    PLAIN_OP(relu),
-    PLAIN_OP(gelu),
-    PLAIN_OP(exp),
-    PLAIN_OP(sqrt),
-    PLAIN_OP(rsqrt),
-    PLAIN_OP(square),
-    PLAIN_OP(mul),
-    PLAIN_OP(div),
-    PLAIN_OP(relu_backward),
+    OP_ROWS(scale),
+    OP_ROWS(add),
+    OP_ROWS(triad),
+    OP_ROWS(axpy),
+    OP_ROWS(relu),
+    OP_ROWS(gelu),
+    OP_ROWS(exp),
+    OP_ROWS(sqrt),
+    OP_ROWS(rsqrt),
+    OP_ROWS(square),
+    OP_ROWS(mul),
+    OP_ROWS(div),
+    OP_ROWS(relu_backward),
     TRAINED_ROWS(mse_backward, simple),
     TRAINED_ROWS(mse_backward, vector),
     {},

@@ -1,5 +1,5 @@
 /* moves.cu - copy: y = x; fill: y = a; mean_loss_backward: dx = a (s - t), a fill; triu: Y = X on and above the diagonal, 0 below. Bytes are bytes: a kernel serves every
- * dtype of a size. "simple" is one element a thread, "vector" and "persistent" are stream.cuh's. */
+ * dtype of a size. "simple" is one element a thread, "vector" is stream.cuh's. */
 #include "../numerics.h"
 #include "stream.cuh"
 
@@ -47,7 +47,7 @@ DEV void copy_tile(const unsigned char *x, unsigned char *y, int bytes) {
 }
 
 template <bool STREAMING>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     copy_kernel(const unsigned char *x, unsigned char *y, int64_t bytes) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * STREAM_BYTES;
 #pragma unroll 1
@@ -66,15 +66,11 @@ template <enum dtype D> static int copy_simple(const struct args *a) {
     return gpu_launch(simple_grid(a, n), simple_copy<T>, operand<const T>(a, 0), operand<T>(a, 1),
                       n);
 }
-template <enum dtype D> static int copy(const struct args *a, bool persistent) {
+template <enum dtype D> static int copy_vector(const struct args *a) {
     const int64_t bytes = static_cast<int64_t>(storage_bytes(D, a->s.n));
-    return gpu_launch(stream_grid(a, bytes, persistent),
+    return gpu_launch(stream_grid(a, bytes, true),
                       streams_past_l2(a, 2 * bytes) ? copy_kernel<true> : copy_kernel<false>,
                       operand<const unsigned char>(a, 0), operand<unsigned char>(a, 1), bytes);
-}
-template <enum dtype D> static int copy_vector(const struct args *a) { return copy<D>(a, false); }
-template <enum dtype D> static int copy_persistent(const struct args *a) {
-    return copy<D>(a, true);
 }
 
 /* ---- fill ---- */
@@ -100,7 +96,7 @@ DEV void fill_tile(unsigned char *y, int bytes, uint64_t pattern) {
 }
 
 template <bool STREAMING>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     fill_kernel(unsigned char *y, int64_t bytes, uint64_t pattern) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * STREAM_BYTES;
 #pragma unroll 1
@@ -124,18 +120,14 @@ template <enum dtype D> static int fill_simple(const struct args *a) {
     return gpu_launch(simple_grid(a, a->s.n), simple_fill<T>, operand<T>(a, 0), a->s.n,
                       pattern_of<D>(a));
 }
-template <enum dtype D> static int fill(const struct args *a, bool persistent) {
+template <enum dtype D> static int fill_vector(const struct args *a) {
     using T = typename bits_of_dtype<D>::type;
     const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(T));
     uint64_t pattern = pattern_of<D>(a);
     for (unsigned bits = 8 * sizeof(T); bits < 64; bits *= 2) pattern |= pattern << bits;
-    return gpu_launch(stream_grid(a, bytes, persistent),
+    return gpu_launch(stream_grid(a, bytes, true),
                       streams_past_l2(a, bytes) ? fill_kernel<true> : fill_kernel<false>,
                       operand<unsigned char>(a, 0), bytes, pattern);
-}
-template <enum dtype D> static int fill_vector(const struct args *a) { return fill<D>(a, false); }
-template <enum dtype D> static int fill_persistent(const struct args *a) {
-    return fill<D>(a, true);
 }
 
 /* ---- gradient of (s - t)^2, where s is the mean of x: a fill whose value the GPU knows ---- */
@@ -156,7 +148,7 @@ __global__ void simple_mean_loss(const acc_type<D> *mean, const acc_type<D> *tar
 }
 
 template <enum dtype D>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     mean_loss_kernel(const acc_type<D> *mean, const acc_type<D> *target, unsigned char *dx,
                      int64_t bytes, acc_type<D> alpha) {
     using bits_type = typename bits_of_dtype<D>::type;
@@ -247,7 +239,7 @@ DEV void triu_tile(const T *x, T *y, int64_t n, int64_t first, int count) {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(STREAM_THREADS, STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, STREAM_MOST_RESIDENT)
     triu_kernel(const T *x, T *y, int64_t n, int64_t elements) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) * (STREAM_BYTES / sizeof(T)),
                   first = blockIdx.x * tile;
@@ -281,10 +273,8 @@ template <enum dtype D> static int triu_vector(const struct args *a) {
 extern "C" const struct impl moves_cuda[];
 const struct impl moves_cuda[] = {
     ROWS_AND_NVFP4(copy, simple),
-    ROWS_AND_NVFP4(copy, persistent),
     ROWS_AND_NVFP4(copy, vector),
     ROWS(fill, simple),
-    ROWS(fill, persistent),
     ROWS(fill, vector),
     TRAINED_ROWS(mean_loss_backward, simple),
     TRAINED_ROWS(mean_loss_backward, vector),

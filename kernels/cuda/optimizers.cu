@@ -187,18 +187,20 @@ DEV void step_tile(const tensors<T> &x, int64_t first, int count) {
     if (i < count) step_element<KIND, T, MASTER>(x, h, first + i);
 }
 
-/* Four blocks of 64 registers a thread; numbers and elements of 64 bits take twice as many. */
+/* 64 registers a thread; numbers and elements of 64 bits take twice as many. */
 template <optimizer KIND, typename T, bool MASTER>
-__global__ void __launch_bounds__(STREAM_THREADS, sizeof(T) == 8 ? 2 : STREAM_BLOCKS_PER_SM)
+__global__ void __launch_bounds__(STREAM_MOST_THREADS, sizeof(T) == 8 ? 1 : STREAM_MOST_RESIDENT)
     vector_step(tensors<T> x, int64_t n) {
     const int64_t tile = static_cast<int64_t>(blockDim.x) *
-                         (thread_bytes<KIND> / static_cast<int>(sizeof(acc_of<T>))),
-                  first = blockIdx.x * tile;
-    const int count = static_cast<int>(n - first < tile ? n - first : tile);
-    if (gpu::has_access32())
-        step_tile<KIND, MASTER, 32>(x, first, count);
-    else
-        step_tile<KIND, MASTER, 16>(x, first, count);
+                         (thread_bytes<KIND> / static_cast<int>(sizeof(acc_of<T>)));
+#pragma unroll 1
+    for (int64_t first = blockIdx.x * tile; first < n; first += gridDim.x * tile) {
+        const int count = static_cast<int>(n - first < tile ? n - first : tile);
+        if (gpu::has_access32())
+            step_tile<KIND, MASTER, 32>(x, first, count);
+        else
+            step_tile<KIND, MASTER, 16>(x, first, count);
+    }
 }
 
 /* ---- launches ---- */
@@ -230,8 +232,8 @@ template <optimizer KIND, enum dtype D, bool MASTER> int simple(const struct arg
 template <optimizer KIND, enum dtype D, bool MASTER> int vector(const struct args *a) {
     using T = typename element<D>::type;
     const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(acc_of<T>));
-    return gpu_launch(stream_grid(a, bytes, false, thread_bytes<KIND>),
-                      vector_step<KIND, T, MASTER>, tensors_of<KIND, T, MASTER>(a), a->s.n);
+    return gpu_launch(stream_grid(a, bytes, true, thread_bytes<KIND>), vector_step<KIND, T, MASTER>,
+                      tensors_of<KIND, T, MASTER>(a), a->s.n);
 }
 
 } // namespace optimizers

@@ -6,7 +6,7 @@
 
 /* THREAD_BYTES in flight a thread: 128 KiB in the 1024 threads of a multiprocessor; with two inputs, whose pointers and
  * scales take registers, 96 KiB in 768. */
-enum { THREADS = STREAM_THREADS, WARPS = THREADS / 32, THREAD_BYTES = 128 };
+enum { THREADS = STREAM_THREADS, WARPS = THREADS / 32, THREAD_BYTES = 128, MOST_BLOCKS_PER_SM = 8 };
 
 /* Additions go to several sums in turn: one takes 4 cycles (of fp64 8), and sums of fewer terms round less. In fp64, where a
  * packet has few elements, more would take registers from the loads. */
@@ -168,7 +168,7 @@ struct reduce_scratch {
     alignas(256) double result[1];
 };
 static int64_t most_blocks(const struct args *a) {
-    return static_cast<int64_t>(a->gpu->sms) * STREAM_BLOCKS_PER_SM;
+    return static_cast<int64_t>(a->gpu->sms) * MOST_BLOCKS_PER_SM;
 }
 static size_t scratch_bytes(const struct args *a) {
     return sizeof(reduce_scratch) + static_cast<size_t>(most_blocks(a)) * sizeof(double);
@@ -287,10 +287,12 @@ static int launch(const struct args *a, bool vectors, double divisor) {
     const auto kernel = !vectors  ? simple_reduce<OP, D>
                         : past_l2 ? reduce<OP, D, D == DT_fp32>
                                   : reduce<OP, D, false>;
+    const int each =
+        form_of(a, {THREADS, blocks_per_sm<OP>}, {{THREADS, THREADS}, {1, MOST_BLOCKS_PER_SM}})
+            .blocks_per_sm;
     launch_config c;
     c.block = dim3(THREADS);
-    c.grid =
-        dim3(persistent_blocks(a, ceil_div(a->s.n, THREADS * packet_elements), blocks_per_sm<OP>));
+    c.grid = dim3(persistent_blocks(a, ceil_div(a->s.n, THREADS * packet_elements), each));
     c.stream = stream_of(a);
     return gpu_launch(c, kernel, operand<const void>(a, 0), operand<const void>(a, 1),
                       operand<acc_type<D>>(a, OP::INPUTS),

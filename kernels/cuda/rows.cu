@@ -25,7 +25,7 @@
 namespace row_kernels { /* a name of its own: the emulation finds kernels by their symbols */
 
 enum {
-    ROW_WARPS = 8, /* rows of a block of warp_registers */
+    ROW_WARPS = 8, /* most rows of a block of warp_registers */
     /* what a thread keeps in registers, widened: half of what lets 1024 threads be resident */
     KEPT_BYTES = 128,
     KEPT_SHORT = 8,  /* elements of rows that are short, where most threads would only skip */
@@ -246,7 +246,7 @@ template <enum op_id OP, enum dtype D, int W, int PIECES>
 __global__ void __launch_bounds__(ROW_WARPS *WARP, 1)
     rows_of_warps(const stored<D> *__restrict__ x, weights<D> p, stored<D> *__restrict__ y,
                   int64_t m, int64_t n) {
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * ROW_WARPS + threadIdx.x / WARP;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (blockDim.x / WARP) + threadIdx.x / WARP;
     if (i >= m) return; /* the whole warp */
     row_in_registers<D, W, PIECES> row(x + i * n, n, warp_team::rank(), WARP);
     finish_row<OP, D, W>(row, warp_team(), p, y + i * n, n);
@@ -263,10 +263,13 @@ template <enum op_id OP, enum dtype D> static stored<D> *result_of(const struct 
     return operand<stored<D>>(a, OP == OP_softmax ? 1 : OP == OP_rmsnorm ? 2 : 3);
 }
 
-/* `blocks` a row, which are a cluster: `threads` of them, `smem` bytes each. */
+/* `blocks` a row, which are a cluster: of `least` to `most` threads and `smem` bytes each. */
 template <enum op_id OP, enum dtype D, class K>
-static int launch_rows(const struct args *a, K kernel, int64_t threads, int64_t smem,
+static int launch_rows(const struct args *a, K kernel, int64_t least, int64_t most, int64_t smem,
                        int64_t blocks = 1) {
+    const int threads = form_of(a, {static_cast<int>(least), 0},
+                                {{static_cast<int>(least), static_cast<int>(most)}, {0, 0}})
+                            .threads;
     launch_config c;
     c.grid = dim3(static_cast<unsigned>(a->s.m * blocks));
     c.cluster = dim3(static_cast<unsigned>(blocks));
@@ -301,12 +304,13 @@ static int64_t cluster_for(const struct args *a, int64_t w, int64_t kept) {
 }
 
 template <enum op_id OP, enum dtype D> static int simple(const struct args *a) {
-    return launch_rows<OP, D>(a, rows_in_memory<OP, D, 1, SIMPLE_BLOCK>, SIMPLE_BLOCK, 0);
+    return launch_rows<OP, D>(a, rows_in_memory<OP, D, 1, SIMPLE_BLOCK>, SIMPLE_BLOCK, SIMPLE_BLOCK,
+                              0);
 }
 
 template <enum op_id OP, enum dtype D> static int multi_pass(const struct args *a) {
     return launch_rows<OP, D>(a, rows_in_memory<OP, D, PIECE<D>, LONG_BLOCK>,
-                              threads_for(a->s.n, PIECE<D>, 4, LONG_BLOCK), 0);
+                              threads_for(a->s.n, PIECE<D>, 4, LONG_BLOCK), LONG_BLOCK, 0);
 }
 
 /* Elements that one of `blocks` of a multiprocessor keeps beside what its team needs. */
@@ -320,20 +324,21 @@ template <enum op_id OP, enum dtype D> static int cluster_shared(const struct ar
     const int64_t blocks = cluster_for(a, PIECE<D>, kept_in_shared<D>(a, 2)),
                   each = part_of(a, PIECE<D>, blocks);
     return launch_rows<OP, D>(a, rows_in_shared<OP, D, cluster_team, BLOCK, 2>,
-                              threads_for(each, PIECE<D>, 4, BLOCK),
+                              threads_for(each, PIECE<D>, 4, BLOCK), BLOCK,
                               each * static_cast<int64_t>(sizeof(stored<D>)), blocks);
 }
 
 template <enum op_id OP, enum dtype D> static int block_shared(const struct args *a) {
     return launch_rows<OP, D>(a, rows_in_shared<OP, D, block_team, LONG_BLOCK, 1>,
-                              threads_for(a->s.n, PIECE<D>, 4, LONG_BLOCK),
+                              threads_for(a->s.n, PIECE<D>, 4, LONG_BLOCK), LONG_BLOCK,
                               a->s.n * static_cast<int64_t>(sizeof(stored<D>)));
 }
 
 template <enum op_id OP, enum dtype D, int W, int PIECES, class TEAM>
 static int in_registers(const struct args *a, int64_t blocks) {
     return launch_rows<OP, D>(a, rows_of_blocks<OP, D, W, PIECES, TEAM>,
-                              threads_for(part_of(a, W, blocks), W, PIECES, BLOCK), 0, blocks);
+                              threads_for(part_of(a, W, blocks), W, PIECES, BLOCK), BLOCK, 0,
+                              blocks);
 }
 
 template <enum op_id OP, enum dtype D> static int cluster_registers(const struct args *a) {
@@ -355,9 +360,11 @@ template <enum op_id OP, enum dtype D> static int warp_registers(const struct ar
     const auto kernel = !aligned(a, sizeof(stored<D>)) ? rows_of_warps<OP, D, 1, KEPT_ALONE>
                         : a->s.n <= WARP * W * SHORT   ? rows_of_warps<OP, D, W, SHORT>
                                                        : rows_of_warps<OP, D, W, KEPT<D> / W>;
+    const int threads =
+        form_of(a, {ROW_WARPS * WARP, 0}, {{2 * WARP, ROW_WARPS * WARP}, {0, 0}}).threads;
     launch_config c;
-    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.m, ROW_WARPS)));
-    c.block = dim3(ROW_WARPS * WARP);
+    c.grid = dim3(static_cast<unsigned>(ceil_div(a->s.m, threads / WARP)));
+    c.block = dim3(static_cast<unsigned>(threads));
     c.stream = stream_of(a);
     return gpu_launch(c, kernel, operand<const stored<D>>(a, 0), weights_of<OP, D>(a),
                       result_of<OP, D>(a), a->s.m, a->s.n);

@@ -7,8 +7,15 @@
 #define STREAM_CUH
 #include "cuda_kernel.cuh"
 
-/* 4 blocks leave a thread 64 registers; a persistent grid counts on their being resident. */
-enum { STREAM_THREADS = 256, STREAM_BYTES = 64, STREAM_BLOCKS_PER_SM = 4 };
+/* Threads of a block where nothing is wished for, and the most that may be; of the most two blocks are resident, which leaves
+ * a thread 64 registers, as do four of 256. */
+enum {
+    STREAM_THREADS = 256,
+    STREAM_BYTES = 64,
+    STREAM_BLOCKS_PER_SM = 4,
+    STREAM_MOST_THREADS = 512,
+    STREAM_MOST_RESIDENT = 2,
+};
 
 /* BYTES at p, a multiple of BYTES. STREAMING: touched once, to be evicted first. */
 template <bool STREAMING, typename T> DEV void access_load(T *v, const T *p) {
@@ -50,18 +57,20 @@ template <bool STREAMING, typename T, int BYTES> DEV void store(T *p, const vec<
     }
 }
 
-/* Tiles of blockDim.x * thread_bytes over `bytes` of the widest operand. A one-shot grid has a block for each; a
- * persistent one walks them. Small problems get smaller blocks, to reach all multiprocessors. */
-static inline launch_config stream_grid(const struct args *a, int64_t bytes, bool persistent,
+/* Tiles of blockDim.x * thread_bytes over `bytes` of the widest operand: a block for each, or, of a kernel that walks over
+ * them, as many as are wished for. Small problems get smaller blocks, to reach all multiprocessors. */
+static inline launch_config stream_grid(const struct args *a, int64_t bytes, bool walks,
                                         int thread_bytes = STREAM_BYTES) {
-    int threads = STREAM_THREADS;
-    while (threads > 64 && ceil_div(bytes, threads * thread_bytes) < 2 * a->gpu->sms) threads /= 2;
-    const int64_t tiles = ceil_div(bytes, threads * thread_bytes);
+    enum { LEAST = 64 };
+    launch_form own = {STREAM_THREADS, 0};
+    while (own.threads > LEAST && ceil_div(bytes, own.threads * thread_bytes) < 2 * a->gpu->sms)
+        own.threads /= 2;
+    const launch_form f = form_of(a, own, {{LEAST, STREAM_MOST_THREADS}, {0, walks ? 32 : 0}});
+    const int64_t tiles = ceil_div(bytes, f.threads * thread_bytes);
     launch_config c;
-    c.block = dim3(static_cast<unsigned>(threads));
-    c.grid = dim3(persistent
-                      ? persistent_blocks(a, tiles, STREAM_BLOCKS_PER_SM * STREAM_THREADS / threads)
-                      : static_cast<unsigned>(tiles));
+    c.block = dim3(static_cast<unsigned>(f.threads));
+    c.grid = dim3(f.blocks_per_sm ? persistent_blocks(a, tiles, f.blocks_per_sm)
+                                  : static_cast<unsigned>(tiles));
     c.stream = stream_of(a);
     return c;
 }
