@@ -169,6 +169,9 @@ static void check(wide_barrier &r) {
 
 static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
     const quiet q;
+    if (arrive && cur->has_arrived) fail("it arrives a second time without a wait at %s", why);
+    if (wait && !arrive && !cur->has_arrived) fail("it waits without an arrival at %s", why);
+    cur->has_arrived = !wait;
     if (arrive) {
         cur->generation = r.generation;
         TSAN(__tsan_release(&r.sync[r.generation & 1]));

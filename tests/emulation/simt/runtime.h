@@ -60,6 +60,7 @@ struct thread {
     void *tsan;             /* its fiber in the thread sanitizer's books */
     int vote;               /* the result of its last block barrier */
     unsigned generation;    /* of the wide barrier it arrived at */
+    bool has_arrived;       /* there, and has not waited since */
     pending_copies *copies; /* cp.async; NULL before the first */
     unsigned bulk_group;    /* cp.async.bulk groups it has committed */
 };
