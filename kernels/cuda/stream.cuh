@@ -2,7 +2,7 @@
  *
  * A thread moves STREAM_BYTES of the widest operand: four accesses of 16 bytes, or two of 32, all in flight before the
  * first is used. The 1024 threads or more of a multiprocessor have 64 KiB of them, twice what the latency of HBM takes to
- * hide. The width is the GPU's matter and does not change which block has which bytes, so that grids are the same. */
+ * hide (README.md). The width is the GPU's matter and does not change which block has which bytes, so that grids are the same. */
 #ifndef STREAM_CUH
 #define STREAM_CUH
 #include "cuda_kernel.cuh"
