@@ -154,11 +154,6 @@ static bool enter(struct contender *c, struct device *d) {
     return !reason;
 }
 
-/* Where a kernel finds what is wished of its launch, and leaves what it took. */
-static void set_form(struct operands *o, struct launch_form *form) {
-    for (int s = 0; s < o->sets; s++) o->args[s].form = form;
-}
-
 /* Buffers of the first contender, which the others share; those whose scratch does not fit drop out. How many are left. */
 static int make_operands(struct contender c[], int n, struct operands o[], struct device *d,
                          int *made) {
@@ -181,16 +176,19 @@ static int make_operands(struct contender c[], int n, struct operands o[], struc
 }
 
 /* Verified as it will be timed: where a kernel leaves its launch open and nothing is known or wished, forms are tried after a
- * first verification, and the one found is verified as well. *spent: the operands are not what a verification leaves. */
+ * first verification, and the one found is verified as well. *form: what is launched, for good; *spent: the operands are not
+ * what a verification leaves. */
 static struct verdict verify_and_tune(struct device *d, const struct contender *c,
                                       struct operands *o, const struct bench_settings *settings,
-                                      bool *spent) {
-    struct launch_form *form = o->args->form;
-    const bool wished = form->threads > 0;
+                                      struct launch_form *form, bool *spent) {
+    const struct launch_form none = {0, 0},
+                             wish = d->gpu ? tuning_wish(&settings->tuning, c->trial, d) : none;
+    *form = none;
+    operands_launch(o->args, o->sets, wish, form);
     struct verdict v = verify(o, c->trial->impl, settings->terms);
-    if (strcmp(v.status, "ok") == 0 && form->threads && !wished && !settings->check_only &&
+    const struct launch_form own = *form;
+    if (strcmp(v.status, "ok") == 0 && own.threads && !wish.threads && !settings->check_only &&
         !settings->tuning.off) {
-        const struct launch_form own = *form;
         *spent = true;
         if (tune(d, c->trial, o, form)) {
             v.status = "failed";
@@ -206,10 +204,11 @@ static struct verdict verify_and_tune(struct device *d, const struct contender *
 
 /* Those that are wrong drop out. How many are left; 0 where no more is wanted of them. */
 static int verify_all(struct device *d, struct contender c[], int n, struct operands o[],
-                      struct operands *by[], const struct bench_settings *settings, bool *spent) {
+                      struct operands *by[], const struct bench_settings *settings,
+                      struct launch_form form[], bool *spent) {
     int left = 0;
     for (int i = 0; i < n; i++) {
-        const struct verdict v = verify_and_tune(d, &c[i], &o[i], settings, spent);
+        const struct verdict v = verify_and_tune(d, &c[i], &o[i], settings, &form[i], spent);
         c[i].row->max_error = v.max_error;
         c[i].row->checked = v.checked;
         if (strcmp(v.status, "ok") != 0 || settings->check_only) {
@@ -321,11 +320,7 @@ void bench_trial(struct device *d, const struct trial t[], const struct bench_se
         return;
     }
     n = make_operands(c, n, o, d, &made);
-    for (int i = 0; i < n && d->gpu; i++) {
-        form[i] = tuning_wish(&settings->tuning, c[i].trial, d);
-        set_form(&o[i], &form[i]);
-    }
-    n = verify_all(d, c, n, o, by, settings, &spent);
+    n = verify_all(d, c, n, o, by, settings, form, &spent);
     for (int i = 0; i < n; i++) own[i] = *by[i];
     if (n > 0) time_all(c, n, own, d, settings, made == 1 && !spent);
     for (int i = 0; i <= t[0].more; i++)

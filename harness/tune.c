@@ -80,11 +80,18 @@ void tuning_keep(const struct tuning *t, const struct row *r) {
     t->known->row = grown;
 }
 
+void operands_launch(struct args *a, int sets, struct launch_form wish, struct launch_form *took) {
+    for (int s = 0; s < sets; s++) {
+        a[s].launch = wish;
+        a[s].launched = took;
+    }
+}
+
 /* ---- the contest ---- */
 
 struct candidate {
     struct launch_form form;
-    struct args *args; /* [sets], of its own: the device tells what it has recorded by them */
+    struct args *args; /* [sets], of its own: the device knows by them what it has recorded */
     double time_s;     /* a call */
 };
 
@@ -105,10 +112,10 @@ static int gather(struct device *d, const struct trial *t, const struct operands
     for (int w = 0; w < WISHES; w++) {
         struct candidate *x = &c[n];
         double unused;
-        *x = (struct candidate){wishes[w], malloc((size_t)o->sets * sizeof *x->args), INFINITY};
+        *x = (struct candidate){{0, 0}, malloc((size_t)o->sets * sizeof *x->args), INFINITY};
         if (!x->args) return -1;
         memcpy(x->args, o->args, (size_t)o->sets * sizeof *x->args);
-        for (int s = 0; s < o->sets; s++) x->args[s].form = &x->form;
+        operands_launch(x->args, o->sets, wishes[w], &x->form);
         bool stays = call(d, t, x, o->sets, 1, &unused) == 0;
         if (!stays && d->alive && !d->alive(d)) return -1;
         for (int k = 0; k < n; k++)
@@ -152,6 +159,7 @@ int tune(struct device *d, const struct trial *t, const struct operands *o,
         for (int k = 1; k < n; k++)
             if (c[k].time_s < (best ? c[best].time_s : clearly * c[0].time_s)) best = k;
     }
+    if (!error) operands_launch(o->args, o->sets, c[best].form, form);
     if (!error) *form = c[best].form;
     for (int k = 0; k < WISHES; k++) free(c[k].args);
     return error;

@@ -24,8 +24,12 @@ struct launch_form tuning_wish(const struct tuning *t, const struct trial *trial
                                const struct device *d);
 void tuning_keep(const struct tuning *t, const struct row *r);
 
-/* Tries launch forms on operands that are filled, which is what they then are no longer; *form: the fastest, the kernel's own
- * where none is clearly faster; on an emulated device, whose times mean nothing, the last. 0, or a kernel's code. */
+/* Asks for a launch of these calls; *took is what the kernel takes, untouched where it has no choice. */
+void operands_launch(struct args *a, int sets, struct launch_form wish, struct launch_form *took);
+
+/* Tries launch forms on operands that are filled, which is what they then are no longer, and asks for the fastest, the
+ * kernel's own where none is clearly faster; on an emulated device, whose times mean nothing, for the last. 0, or a kernel's
+ * code. */
 int tune(struct device *d, const struct trial *t, const struct operands *o,
          struct launch_form *form);
 #endif

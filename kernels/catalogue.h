@@ -114,7 +114,7 @@ struct gpu_facts {
 
 /* How a GPU kernel spreads over the chip, where it leaves that open. */
 struct launch_form {
-    int threads;       /* a block; 0: the kernel's own choice of both */
+    int threads; /* a block; 0: the kernel's own choice of both */
     int blocks_per_sm; /* as many on each multiprocessor, which walk over the work; 0: a block for each tile of it */
 };
 
@@ -130,8 +130,9 @@ struct args {
         scratch; /* of impl.scratch_bytes(), 256-byte aligned; zeros before the first call, then as calls leave it */
     const struct gpu_facts *gpu; /* NULL on the CPU */
     void *stream;                /* cudaStream_t; NULL on the CPU */
-    struct launch_form *
-        form; /* wished for; a kernel that leaves it open puts there what it took. NULL: no wish */
+    struct launch_form launch;   /* wished for on a GPU; zeros: nothing is */
+    struct launch_form
+        *launched; /* where a kernel that leaves it open says what it took; or NULL */
 };
 
 /* 0, or the device's error code. Never allocates. */

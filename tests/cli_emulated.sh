@@ -88,6 +88,8 @@ run "$roofline" "${forms[@]}" --op triad --shape 100000,40000 --launch own --csv
 pass_if "--launch own: $(column launch | paste -sd' ')" [ "$(column launch | paste -sd' ')" = '256 256' ]
 run "$roofline" "${forms[@]}" --op triad,sum --shape 100000 --launch 128x3 --csv
 pass_if "--launch 128x3, where a kernel can: $(column launch | paste -sd' ')" [ "$(column launch | paste -sd' ')" = '128x3 256x3' ]
+run "$roofline" "${forms[@]}" --op matvec --shape 64x64 --launch 128x3 --csv
+pass_if "--launch 128x3, where a kernel has no choice" [ -z "$(column launch | tr -d '\n')" ]
 run "$roofline" "${forms[@]}" --op triad --shape 100000 --launch 64x2 --out given
 run "$roofline" "${forms[@]}" --op triad --shape 100000,50000 --tuning given/bench.csv --csv
 pass_if "--tuning: the form of the same trial, others are tuned: $(column launch | paste -sd' ')" \

@@ -28,10 +28,10 @@ static inline launch_form form_of(const struct args *a, launch_form own, const f
     const auto within = [](int x, const int(&limit)[2]) {
         return x < limit[0] ? limit[0] : x < limit[1] ? x : limit[1];
     };
-    if (a->form && a->form->threads)
-        own = {within(a->form->threads, l.threads),
-               within(a->form->blocks_per_sm, l.blocks_per_sm)};
-    if (a->form) *a->form = own;
+    if (a->launch.threads)
+        own = {within(a->launch.threads, l.threads),
+               within(a->launch.blocks_per_sm, l.blocks_per_sm)};
+    if (a->launched) *a->launched = own;
     return own;
 }
 

@@ -227,12 +227,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     finish_row<OP, D, W>(row, team, part.template its<OP>(p), y + start, n);
 }
 
-/* Two blocks of 512 threads leave 64 registers, which two words an element and the unpacking of lone bytes do not do with. */
-template <enum dtype D, int W>
-constexpr int RESIDENT = sizeof(wide<D>) == 8 || (W == 1 && sizeof(stored<D>) == 1) ? 1 : 2;
+/* Two blocks of 512 threads leave 64 registers, which is too few for two words an element, for the unpacking of lone bytes
+ * and, in one block a row, of lone halves. */
+template <enum dtype D, int W, class TEAM>
+constexpr int RESIDENT = sizeof(wide<D>) == 8 || (W == 1 && sizeof(stored<D>) == 1) ||
+                                 (W == 1 && sizeof(stored<D>) == 2 &&
+                                  std::is_same<TEAM, block_team>::value)
+                             ? 1
+                             : 2;
 
 template <enum op_id OP, enum dtype D, int W, int PIECES, class TEAM>
-__global__ void __launch_bounds__(BLOCK, RESIDENT<D, W>)
+__global__ void __launch_bounds__(BLOCK, RESIDENT<D, W, TEAM>)
     rows_of_blocks(const stored<D> *__restrict__ x, weights<D> p, stored<D> *__restrict__ y,
                    int64_t n) {
     TEAM team;

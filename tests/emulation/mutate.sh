@@ -195,7 +195,6 @@ else
         edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
         edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
         f=teams.cuh
-        edit $f 'cluster: one array for all reductions' 's/part\[reduction\]/part[0]/' rows.cu fp32
         edit $f 'cluster: parts of all blocks in one place' 's/block\(\) \* blockDim/0 * blockDim/' rows.cu fp32
         edit $f 'cluster: the first block alone is told' 's/lane < static_cast<int>\(blocks\(\)\)/lane < 1/' rows.cu fp32
         edit $f 'cluster: parts of one block are joined' 's/static_cast<int>\(blocks\(\)\) \* \(size/1 * (size/' rows.cu fp32
