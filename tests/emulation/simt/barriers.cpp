@@ -169,6 +169,7 @@ static void check(wide_barrier &r) {
 
 static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
     const quiet q;
+    /* what hardware would make of either is not said anywhere that we know of: strict by choice */
     if (arrive && cur->has_arrived) fail("it arrives a second time without a wait at %s", why);
     if (wait && !arrive && !cur->has_arrived) fail("it waits without an arrival at %s", why);
     cur->has_arrived = !wait;
