@@ -81,12 +81,13 @@ struct plan {
     int64_t mc, nc, kc;
     enum place a, b;
     int64_t own_cols; /* of the shared block of B: a thread's own part, where none uses another's */
-    bool fetch_a;     /* it lies beyond level 2 */
-    bool hints;       /* into level 1 */
-    bool row_by_row;  /* a panel of A meets all of B before the next one */
-    bool plain;       /* by one thread, nothing packed, one block: `multiply_plain` */
-    /* Workspace, in bytes: the shared block of B, fp32 sums [m,nc], then each thread's own: a
-     * block of A, a panel of B, a tile. */
+    int64_t shared_cols; /* of the block, with room for every thread's own part */
+    bool fetch_a;        /* it lies beyond level 2 */
+    bool hints;          /* into level 1 */
+    bool row_by_row;     /* a panel of A meets all of B before the next one */
+    bool plain;          /* by one thread, nothing packed, one block: `multiply_plain` */
+    /* Workspace, in bytes: the shared block of B, fp32 sums [m,shared_cols], then each thread's own:
+     * a block of A, a group of panels of B, a tile. */
     size_t sums, own, own_b, own_tile, own_bytes, bytes;
 };
 
@@ -153,9 +154,9 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     const bool several_blocks = g->finish && block_of_k(g, &p, s.k, 0) < s.k;
     if (p.b == SHARED && p.grid_m == 1)
         p.own_cols = (p.nc / g->tile_cols + threads - 1) / threads * g->tile_cols;
-    const int64_t shared_cols = p.own_cols > 0 ? p.own_cols * threads : p.nc;
-    p.sums = p.b == SHARED ? in_lines(shared_cols * k_bytes) : 0;
-    p.own = p.sums + (several_blocks ? in_lines(s.m * p.nc * (int64_t)sizeof(float)) : 0);
+    p.shared_cols = p.own_cols > 0 ? p.own_cols * threads : p.nc;
+    p.sums = p.b == SHARED ? in_lines(p.shared_cols * k_bytes) : 0;
+    p.own = p.sums + (several_blocks ? in_lines(s.m * p.shared_cols * (int64_t)sizeof(float)) : 0);
     p.own_b = in_lines((p.a == OWN ? p.mc : g->tile_rows) * k_bytes);
     p.own_tile = p.own_b + in_lines(p.b == SHARED ? 0 : GROUP * g->tile_cols * k_bytes);
     p.own_bytes = p.own_tile + in_lines((int64_t)sizeof(float) * g->tile_rows * g->tile_cols);
@@ -234,9 +235,9 @@ static void pack_panels(const struct packed *g, const struct panel_source *x, st
 struct block {
     struct range rows, cols;
     int64_t p0, kc;
-    int64_t j_shared; /* first column of the shared block of B */
-    bool pack_shared; /* it is packed on the way, by the only thread */
-    char *B;          /* shared block, from its column j_packed on */
+    bool pack_shared; /* the shared block of B is packed on the way, by the only thread */
+    char *B;          /* shared block, or the thread's part of it, from its column j_packed on */
+    float *sums;      /* the same columns of the sums */
     int64_t j_packed;
     char *own_a, *own_b;     /* packed block or ragged panel of A; packed panel of B */
     int64_t held_j, held_p0; /* first column and p of B that own_b has */
@@ -346,8 +347,8 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
     float *sums = b->own_tile;
     t.ldc = g->tile_cols;
     if (!first || !last) {
-        t.ldc = p->plan->nc;
-        sums = (float *)(void *)(p->scratch + p->plan->sums) + i * t.ldc + (j - b->j_shared);
+        t.ldc = p->plan->shared_cols;
+        sums = b->sums + i * t.ldc + (j - b->j_packed);
     }
     t.C = sums;
     t.c_bytes = sizeof(float);
@@ -421,6 +422,7 @@ static void multiply(const struct product *p, int thread) {
     struct block b = {
         .held_j = -1,
         .B = p->scratch,
+        .sums = (float *)(void *)(p->scratch + plan->sums),
         .own_a = own,
         .own_b = own + plan->own_b,
         .own_tile = (float *)(void *)(own + plan->own_tile),
@@ -429,11 +431,11 @@ static void multiply(const struct product *p, int thread) {
     /* Threads that wait for no one may be blocks apart: their parts lie where they always lie. */
     const int64_t own_bytes = plan->own_cols * steps_of(g, plan->kc) * (int64_t)g->lane_bytes;
     b.B += thread * own_bytes;
+    b.sums += thread * plan->own_cols;
     for (int64_t jc = 0; jc < n; jc += plan->nc) {
         const int64_t nc = smaller(plan->nc, n - jc);
         const struct range mine = slice(nc, g->tile_cols, thread, plan->threads);
         const struct range part = slice(nc, g->tile_cols, thread % plan->grid_n, plan->grid_n);
-        b.j_shared = jc;
         b.j_packed = jc + (plan->own_cols > 0 ? mine.begin : 0);
         b.cols = (struct range){jc + part.begin, jc + part.end};
         b.p0 = 0;
