@@ -3,7 +3,8 @@
  * layouts, one to three threads. A touch ends the process, so each row runs in one of its own.
  * All elements are 1, so that every result is alpha k + beta C.
  *
- * Usage: unit_matmul_guard [IMPL]: rows of one name only. */
+ * Usage: unit_matmul_guard [EVERY [IMPL]]: each EVERY-th combination of sizes only, best an odd
+ * number; rows of one name only. */
 #define _GNU_SOURCE
 #include "../kernels/numerics.h"
 #include "test.h"
@@ -123,7 +124,7 @@ static void run_shape(const struct row *r, struct shape s, int turn) {
     }
 }
 
-static void run_row(const struct row *r) {
+static void run_row(const struct row *r, int every) {
     static const int sizes[] = {1, 3, 4, 8, 9, 12, 16, 19, 24, 32, 37, 48, 71, 96, 101, 160};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     /* Rows that share sets of a level-1 cache, odd and long k, several blocks of everything. */
@@ -135,7 +136,7 @@ static void run_row(const struct row *r) {
     const bool slow = strcmp(r->impl->name, "portable") == 0, batched = r->impl->op == OP_bmm,
                vector = r->impl->op == OP_matvec;
     int turn = 0;
-    for (int i = 0; i < SIZES * SIZES * SIZES; i += slow ? 11 : batched ? 5 : 1, turn++) {
+    for (int i = 0; i < SIZES * SIZES * SIZES; i += every * (slow ? 11 : batched ? 5 : 1), turn++) {
         const int m = sizes[i % SIZES], n = sizes[i / SIZES % SIZES], k = sizes[i / SIZES / SIZES];
         if (vector && k != 1) break;
         run_shape(r, (struct shape){batched ? 1 + turn % 4 : 1, m, n, vector ? 1 : k}, turn);
@@ -153,7 +154,7 @@ static void run_threads(const struct row *r) {
     for (int turn = 0; turn < REPEATS; turn++) run_shape(r, (struct shape){1, 130, 990, 176}, turn);
 }
 
-static void run_alone(const struct impl *impl, struct report *report) {
+static void run_alone(const struct impl *impl, int every, struct report *report) {
     struct row r = {.impl = impl, .report = report};
     const enum dtype t = impl->dtype, product = dtypes[t].product;
     r.A = guarded_room();
@@ -168,16 +169,16 @@ static void run_alone(const struct impl *impl, struct report *report) {
         fill(r.A, r.one, r.bytes);
         fill(r.B, r.one, r.bytes);
     }
-    run_row(&r);
+    run_row(&r, every);
     if (impl->op == OP_matmul && strcmp(impl->name, "portable") != 0) run_threads(&r);
 }
 
-static void check_row(const struct impl *impl, struct report *report) {
+static void check_row(const struct impl *impl, int every, struct report *report) {
     *report = (struct report){.at = "its start"};
     const pid_t child = fork();
     if (child < 0) abort();
     if (child == 0) {
-        run_alone(impl, report);
+        run_alone(impl, every, report);
         _exit(0);
     }
     int status;
@@ -190,6 +191,12 @@ static void check_row(const struct impl *impl, struct report *report) {
 }
 
 int main(int argc, char **argv) {
+    const int every = argc > 1 ? atoi(argv[1]) : 1;
+    const char *only = argc > 2 ? argv[2] : NULL;
+    if (every < 1) {
+        fprintf(stderr, "unit_matmul_guard: '%s' is no step\n", argv[1]);
+        return 2;
+    }
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     struct report *report =
         mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -198,11 +205,11 @@ int main(int argc, char **argv) {
     for (const struct impl *const *table = cpu_kernels; *table; table++)
         for (const struct impl *impl = *table; impl->run; impl++) {
             if (impl->op != OP_matmul && impl->op != OP_bmm && impl->op != OP_matvec) continue;
-            if (argc > 1 && strcmp(argv[1], impl->name) != 0) continue;
-            check_row(impl, report);
+            if (only && strcmp(only, impl->name) != 0) continue;
+            check_row(impl, every, report);
             runs += report->runs;
         }
-    CHECK(runs > 0, "no row of the name %s runs here", argc > 1 ? argv[1] : "of any");
+    CHECK(runs > 0, "no row of the name %s runs here", only ? only : "of any");
     printf("%ld runs\n", runs);
     return test_result();
 }
