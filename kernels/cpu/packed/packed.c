@@ -114,7 +114,8 @@ static int team_for(struct shape s, int threads) {
 }
 
 /* Of blocks with mc kc lanes of A in half of level 2, those with kc = 2 mc move the least: C
- * passes by k / kc times, read and written, and B m / mc times. */
+ * passes by k / kc times, read and written, and B m / mc times. Where C has few panels of columns,
+ * kc is twice that: B is small. */
 static struct plan plan_of(const struct packed *g, struct shape s, enum layout layout,
                            int threads) {
     const struct caches c = caches();
@@ -522,7 +523,7 @@ int packed_product(const struct packed *g, const struct args *a) {
     struct args v;
     const struct impl *matvec = matvec_of(g, a, &v);
     if (matvec) return matvec->run(&v);
-    if (a->s.m == 0 || a->s.n == 0) return 0;
+    if (a->s.b == 0 || a->s.m == 0 || a->s.n == 0) return 0;
     const struct range all = {0, a->s.b};
     const struct plan *last = plan_for(g, a->s, a->layout, team);
     if (last->plain && a->s.b == 1) {

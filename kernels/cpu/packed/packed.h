@@ -42,8 +42,8 @@ struct rows_ahead {
 };
 
 /* C[rows,cols] = alpha A' B + beta C of a panel of A and one of B; C is in the accumulator's
- * dtype, or, where a tile can, the product's, and not read when beta is 0. Panels are packed, and padded to the tile, unless cols is
- * whole vectors and rows one of `heights`. */
+ * dtype, or, where a tile can, the product's, and not read when beta is 0. Panels are packed, and
+ * padded to the tile, unless cols is whole vectors and rows one of `heights`. */
 struct tile_job {
     int64_t steps;
     struct panel A, B; /* lanes of B are adjacent */
