@@ -152,8 +152,7 @@ static int probe_bulk_with(struct probing *p, const char *level, const uint32_t 
     bool right;
     snprintf(name, sizeof name, "bandwidth %s %s, bulk", level, y ? "copy" : "read");
     format_bytes((double)bytes, size, sizeof size);
-    snprintf(setting, sizeof setting, "%s, %lld KiB in flight a multiprocessor", size,
-             (long long)(in_flight >> 10));
+    snprintf(setting, sizeof setting, "%s, %d KiB in flight", size, (int)(in_flight >> 10));
     TRY(cudaMemsetAsync(sum, 0, sizeof *sum, p->stream));
     if (y) TRY(cudaMemsetAsync(y, 0, (size_t)bytes, p->stream));
     if ((error = run_bulk(p, x, y, bytes, passes, in_flight, sum, time)) != 0) goto done;
@@ -177,7 +176,8 @@ done:
 
 /* Reads and copies by bulk copies in the L2, of which a copy's two buffers take three eighths, and past it. */
 static int probe_bulk_bandwidth(struct probing *p) {
-    static const int64_t rings[] = {16, 32, 64, 128, 192}; /* KiB in flight a multiprocessor */
+    static const int64_t rings[] = {16, 32, 64, 128,
+                                    192}; /* KiB in flight on each multiprocessor */
     enum { RINGS = sizeof rings / sizeof *rings };
     const int64_t l2 = p->gpu->l2_bytes, near = 3 * l2 / 16 / 4096 * 4096,
                   far = 4 * l2 / 4096 * 4096;

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::BLOCKS) matmul_mma(const 
                 load_b_scales<NT, typename copies_b::T>(b_scales[buffer], tile_b, wn, step);
             }
         },
-        [&](int buffer) {
+        [&](int buffer, int) {
 #pragma unroll
             for (int i = 0; i < MT; i++)
 #pragma unroll

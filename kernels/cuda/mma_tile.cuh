@@ -113,7 +113,7 @@ template <int EXTENT, int THREADS> struct scaled_copies {
 /* ---- the loop over k ---- */
 
 /* A and B are copies<>; load(buffer, tile_a, tile_b, step) fetches the fragments of one of STEPS parts of a k-tile,
- * multiply(buffer) uses them. Fragments have two buffers: the next ones are under way while the present ones are
+ * multiply(buffer, step) uses them. Fragments have two buffers: the next ones are under way while the present ones are
  * multiplied. k-tiles have STAGES buffers of A::T::BYTES + B::T::BYTES; there is one barrier a k-tile. */
 template <int STAGES, int STEPS, class A, class B, class LOAD, class MULTIPLY>
 DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int k_tiles,
@@ -154,7 +154,7 @@ DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int 
                 gpu::cp_async_commit();
                 writing = writing + 1 == STAGES ? 0 : writing + 1;
             }
-            multiply(step % 2);
+            multiply(step % 2, step);
         }
     }
     gpu::cp_async_wait<0>(); /* redundant: the groups that are left are empty */

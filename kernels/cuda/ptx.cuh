@@ -126,17 +126,6 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8],
     __trap();
 #endif
 }
-DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
-                         const double (&b)[2]) { // sm_90+; rows 0-7 and 8-15 of the result
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-                 "{%8,%9}, {%0,%1,%2,%3};"
-                 : "+d"(top[0]), "+d"(top[1]), "+d"(bottom[0]), "+d"(bottom[1])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#else
-    __trap();
-#endif
-}
 // Codes lie as bytes do in m16n8k32, two a byte, the lower four bits first. Thread t of four has the scales of row g + 8 t of A, t
 // below 2, and thread 0 those of column g of B: byte i of the 16 elements of k from 16 i on.
 DEV void mma_m16n8k64_nvfp4(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],

@@ -39,14 +39,13 @@ static inline wgmma_form wgmma_form_of(const struct args *a, int bm, int bn, int
 }
 /* The quickest; of those that are equally quick the plainest. size: bytes of an element. */
 static inline wgmma_form wgmma_best_form(const struct args *a, int size, bool promoted) {
-    static const struct { int bm, bn; } tiles[] = {{128, 256}, {128, 128}, {64, 128}, {64, 64}};
+    static const struct { int bm, bn; } tiles[] = {{128, 256}, {128, 128}, {64, 128}};
     const int64_t k_tiles = ceil_div(a->s.k * size, WGMMA_ROW);
     wgmma_form best = {};
     for (int64_t splits = 1; splits <= 16 && (splits == 1 || k_tiles / splits >= 4); splits *= 2)
         for (const auto &tile : tiles)
             for (const int cluster : {2, 1}) {
-                if (promoted && tile.bn == 256) continue;    /* two sums a register would not fit */
-                if (cluster == 2 && tile.bn == 64) continue; /* boxes have 64 columns */
+                if (promoted && tile.bn == 256) continue; /* two sums a register would not fit */
                 const wgmma_form x = wgmma_form_of(a, tile.bm, tile.bn, cluster, k_tiles, splits);
                 if (!best.bn || x.clocks < best.clocks) best = x;
             }
@@ -161,9 +160,7 @@ template <class OPERAND> struct wgmma_kernels {
     static cudaError_t launch(const struct args *a, const mma_problem &p) {
         const wgmma_form x = form(a);
         if (x.bm == 64)
-            return x.bn == 64
-                       ? launch_wgmma<OPERAND, wgmma_tile<64, 64>, A_K_MAJOR, B_K_MAJOR>(a, p, x)
-                       : launch_wgmma<OPERAND, wgmma_tile<64, 128>, A_K_MAJOR, B_K_MAJOR>(a, p, x);
+            return launch_wgmma<OPERAND, wgmma_tile<64, 128>, A_K_MAJOR, B_K_MAJOR>(a, p, x);
         if constexpr (!OPERAND::PROMOTED)
             if (x.bn == 256)
                 return launch_wgmma<OPERAND, wgmma_tile<128, 256>, A_K_MAJOR, B_K_MAJOR>(a, p, x);

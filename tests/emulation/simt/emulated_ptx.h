@@ -204,13 +204,6 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b
         },
         nullptr);
 }
-DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
-                         const double (&b)[2]) { // sm_90+; rows 0-7 and 8-15 of the result
-    mma_m8n8k4_f64(top, a[0], b[0]);
-    mma_m8n8k4_f64(bottom, a[1], b[0]);
-    mma_m8n8k4_f64(top, a[2], b[1]);
-    mma_m8n8k4_f64(bottom, a[3], b[1]);
-}
 // Codes lie as bytes do in m16n8k32, two a byte, the lower four bits first. Thread t of four has the scales of row g + 8 t of A, t
 // below 2, and thread 0 those of column g of B: byte i of the 16 elements of k from 16 i on.
 inline float e2m1_f(uint32_t word, int i) {
