@@ -212,7 +212,6 @@ else
         edit $f 'sums: of the last four alone' 's/i > 0 \|\| step > 0/step > 0/' $f
         edit $f 'B: minus where A has it' 's/place<D>\(b, N, 2\)/place<D>(b, N, 1)/' $f
         edit $f 'A: the step along k' 's/from_a \+ static_cast<uint64_t>\(step/from_a + static_cast<uint64_t>(0 * step/' $f
-        edit $f 'the swizzle' 's/at \/ 16 \^ row % 8/at \/ 16 ^ row % 4/' $f
         edit $f 'the lanes of a block' 's/blockIdx\.x\) \* LANES/blockIdx.x) * N/' $f
         f=bulk.cuh
         edit $f 'read: the other parity' 's/full\[stage\], parity\)/full[stage], parity ^ 1)/' reduce.cu fp32
