@@ -220,10 +220,10 @@ else
         edit $f 'the last chunk is whole' 's/bytes - first\(\) < stage \? bytes - first\(\) : stage/stage/' reduce.cu fp32
         edit $f 'a chunk is left out' 's/visits - blockIdx\.x - 1\) \/ blocks \+ 1/visits - blockIdx.x) \/ blocks/' reduce.cu fp32
         f=bulk.cu
-        edit $f 'copy: waits for one store less' 's/bulk_wait_read<BULK_STORES - 1>/bulk_wait_read<BULK_STORES>/' $f
-        edit $f 'copy: fills another stage' 's/\(filling \+ 1\) % BULK_STAGES/(filling + 1) % (BULK_STAGES - 1)/' $f
-        edit $f 'copy: the other parity' 's/full\[stage\], parity\)/full[stage], parity ^ 1)/' $f
-        edit $f 'copy: always the same parity' 's/parity \^= 1;/;/' $f
+        edit $f 'copy: waits for one store less' 's/bulk_wait_read<BULK_STORES - 1>/bulk_wait_read<BULK_STORES>/' $f fp32
+        edit $f 'copy: fills another stage' 's/\(filling \+ 1\) % BULK_STAGES/(filling + 1) % (BULK_STAGES - 1)/' $f fp32
+        edit $f 'copy: the other parity' 's/full\[stage\], parity\)/full[stage], parity ^ 1)/' $f fp32
+        edit $f 'copy: always the same parity' 's/parity \^= 1;/;/' $f fp32
         edit $f 'copy: the last byte' 's/last < bytes\) y\[last\] = x/last + 1 < bytes) y[last] = x/' $f fp8_e4m3
         edit $f 'fill: the pattern of what is left' 's/8 \* \(last % 8\)/8 * (last % 2)/' $f fp32
         f=mma_tile.cuh
