@@ -75,6 +75,16 @@ static bool same_roof(const struct ceiling *a, const struct ceiling *b) {
            (a->kind == CEILING_MEMORY || strcmp(a->impl, b->impl) == 0);
 }
 
+/* Whether the row is of a compute unit that should have a rate. */
+static bool failed_unit(const struct row *r, struct ceiling *out) {
+    *out = (struct ceiling){.kind = CEILING_COMPUTE, .threads = r->threads};
+    row_set_text(out->name, r->dtype);
+    row_set_text(out->impl, r->impl);
+    return roof_is_compute(r->op) &&
+           (strcmp(r->status, "failed") == 0 || strcmp(r->status, "wrong") == 0 ||
+            strcmp(r->status, "timeout") == 0);
+}
+
 static bool is_better(const struct ceiling *a, const struct ceiling *b) {
     return a->proven != b->proven ? a->proven : a->rate > b->rate;
 }
@@ -123,6 +133,23 @@ static int in_order(const void *a, const void *b) {
     return x->row < y->row ? -1 : 1;
 }
 
+/* Index of the same roof, or the count. */
+static size_t find_roof(const struct ceilings *c, const struct ceiling *x) {
+    size_t at = 0;
+    while (at < c->count && !same_roof(&c->ceiling[at], x)) at++;
+    return at;
+}
+
+/* Behind the ceilings: units of which no row has a rate. */
+static void add_failed(const struct rows *rows, struct ceilings *out) {
+    for (size_t i = 0; i < rows->count; i++) {
+        struct ceiling x;
+        if (!failed_unit(&rows->row[i], &x) || find_roof(out, &x) < out->count) continue;
+        x.row = x.first = i;
+        out->ceiling[out->count + out->failed++] = x;
+    }
+}
+
 int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceilings *out) {
     *out =
         (struct ceilings){.ceiling = calloc(rows->count ? rows->count : 1, sizeof *out->ceiling)};
@@ -130,16 +157,18 @@ int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceiling
     for (size_t i = 0; i < rows->count; i++) {
         struct ceiling x;
         if (!candidate(&rows->row[i], last_cache_bytes, &x)) continue;
-        x.row = i;
-        size_t at = 0;
-        while (at < out->count && !same_roof(&out->ceiling[at], &x)) at++;
+        x.row = x.first = i;
+        const size_t at = find_roof(out, &x);
         if (at == out->count) out->ceiling[out->count++] = x;
-        if (is_better(&x, &out->ceiling[at])) out->ceiling[at] = x;
+        if (!is_better(&x, &out->ceiling[at])) continue;
+        x.first = out->ceiling[at].first;
+        out->ceiling[at] = x;
     }
     for (size_t i = 0; i < out->count; i++)
         if (out->ceiling[i].kind == CEILING_COMPUTE)
             prove_compute(&out->ceiling[i], dram_bandwidth(out, out->ceiling[i].threads));
     qsort(out->ceiling, out->count, sizeof *out->ceiling, in_order);
+    add_failed(rows, out);
     return 0;
 }
 
@@ -168,14 +197,15 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
     return best(c, CEILING_COMPUTE, dtype, threads, NULL, NULL);
 }
 
-/* Whether a unit that is not proven, but clearly faster than `rate`, may do the dtype's arithmetic. */
-static bool outdone_unproven(const struct ceilings *c, const char *dtype, int64_t threads,
-                             double rate) {
+/* Whether a unit that is not proven, but clearly faster than `roof` or meant to be, may do the dtype's arithmetic. */
+static bool outdone_unproven(const struct ceilings *c, const char *dtype,
+                             const struct ceiling *roof) {
     const double clearly = 1.1;
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count + c->failed; i++) {
         const struct ceiling *x = &c->ceiling[i];
-        if (x->kind == CEILING_COMPUTE && !x->proven && x->threads == threads &&
-            strcmp(x->name, dtype) == 0 && x->rate > clearly * rate)
+        if (x->kind == CEILING_COMPUTE && !x->proven && x->threads == roof->threads &&
+            strcmp(x->name, dtype) == 0 &&
+            (i < c->count ? x->rate > clearly * roof->rate : x->first > roof->first))
             return true;
     }
     return false;
@@ -190,7 +220,7 @@ const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype 
         if (x && (!fastest || x->rate > fastest->rate)) fastest = x;
     }
     for (int i = 0; i < 3 && fastest; i++)
-        if (outdone_unproven(c, dtypes[computed_in[i]].name, threads, fastest->rate)) return NULL;
+        if (outdone_unproven(c, dtypes[computed_in[i]].name, fastest)) return NULL;
     return fastest;
 }
 

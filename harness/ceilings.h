@@ -19,11 +19,15 @@ struct ceiling {
     bool proven;
     char why[160]; /* why it is not proven, as a sentence; empty when it is */
     size_t row;    /* index of the row it is taken from */
+    size_t
+        first; /* of the first row that measures the same; slow units are measured before fast ones */
 };
 
 struct ceilings {
     struct ceiling *ceiling;
     size_t count;
+    size_t
+        failed; /* compute units behind these that have rows, and no rate: all failed, were wrong or timed out */
 };
 
 /* What an operation measures when it serves as a roof. NULL: it is no roof. */
@@ -45,7 +49,8 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
 
 /* The roof of work in a dtype: the fastest of the ceilings of that dtype, of its products' and of its accumulator's, in
  * which a dtype without arithmetic of its own is computed. NULL: none is proven.
- * NULL as well where a unit that is not proven seems to be clearly faster: what breaks a roof proves that it is none. */
+ * NULL as well where a unit that is not proven seems to be clearly faster: what breaks a roof proves that it is none; and
+ * where one that is measured after it, and so should be faster, has failed: Hopper's roof is not what mma.sync reaches. */
 const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype dtype,
                                            int64_t threads);
 

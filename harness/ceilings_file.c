@@ -21,7 +21,7 @@ static int load(const char *path, const struct device *d, struct ceilings *out) 
 }
 
 int ceilings_load(const char *file, const char *dir, const struct device *d, struct ceilings *out) {
-    *out = (struct ceilings){NULL, 0};
+    *out = (struct ceilings){0};
     if (file) return load(file, d, out);
     if (!dir) return 0;
     char *path = path_join(dir, "peaks.csv");

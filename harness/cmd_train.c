@@ -500,7 +500,7 @@ int cmd_train(int argc, char **argv) {
                         .eps = NAN,
                         .decay = NAN};
     struct token_file tokens = {.token = NULL};
-    struct ceilings ceilings = {NULL, 0};
+    struct ceilings ceilings = {0};
     struct device device;
     const int parsed = parse(argc, argv, &o);
     if (parsed) return parsed > 0 ? STATUS_OK : STATUS_ERROR;

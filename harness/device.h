@@ -52,9 +52,9 @@ struct device {
     bool host_visible;   /* the host may read buffers directly */
     bool emulated;       /* no hardware: results count, times do not */
     const struct impl *const *kernels; /* tables of our rows for it, ending at NULL */
-    /* Whether another row of its op and dtype is faster here, though it stands before this one;
+    /* Whether another row of its op and dtype is faster here on this problem, though it stands before this one;
      * NULL: none is. */
-    bool (*outdone)(const struct impl *row);
+    bool (*outdone)(const struct impl *row, const struct args *problem);
     const struct vendor_set *vendors;               /* libraries for it, with their rows */
     const struct gpu_facts *gpu;                    /* NULL on the CPU */
     double spec_gflop_s[DTYPE_COUNT], spec_gbyte_s; /* published dense peaks; NaN when unknown */

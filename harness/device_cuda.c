@@ -11,6 +11,7 @@
 #include "specs.h"
 
 #include "../kernels/cuda/clock.h"
+#include "../kernels/cuda/outdone.h"
 
 #include <cuda_runtime_api.h>
 
@@ -510,6 +511,7 @@ void device_cuda_init(struct device *d, const struct gpu_info *gpu) {
         .cores = 1,
         .emulated = gpu->emulated,
         .kernels = cuda_kernels,
+        .outdone = cuda_outdone,
         .vendors = vendors_of(gpu),
         .gpu = &s->info.facts,
         .spec_gbyte_s = NAN,

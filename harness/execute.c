@@ -7,7 +7,7 @@ const struct impl *best_impl(const struct device *d, enum op_id op, enum dtype t
     if (op_refuses_shape(&ops[op], t, problem)) return NULL;
     for (const struct impl *const *table = d->kernels; *table; table++)
         for (const struct impl *row = *table; row->run; row++)
-            if (row->op == op && row->dtype == t && !(d->outdone && d->outdone(row)) &&
+            if (row->op == op && row->dtype == t && !(d->outdone && d->outdone(row, problem)) &&
                 !(row->refuses && row->refuses(problem)))
                 best = row;
     return best;

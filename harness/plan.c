@@ -226,8 +226,8 @@ static void add_impls(struct plan *p, const struct device *d, const struct selec
     const struct impl *const *const groups[] = {d->kernels, d->vendors->kernels};
     for (const struct impl *const *table = d->kernels; *table; table++)
         for (row = *table; row->run; row++)
-            if (row->op == op && row->dtype == dtype && !(d->outdone && d->outdone(row)) &&
-                accepts(row, &t.problem))
+            if (row->op == op && row->dtype == dtype && accepts(row, &t.problem) &&
+                !(d->outdone && d->outdone(row, &t.problem)))
                 best = row;
     for (int g = 0; g < 2; g++) {
         for (const struct impl *const *table = groups[g]; *table; table++) {

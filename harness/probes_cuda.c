@@ -120,6 +120,106 @@ done:
     return error;
 }
 
+/* By bulk copies: reads the first `bytes` of x `passes` times, or copies them to y (NULL: reads). *seconds: of each run. */
+static int run_bulk(struct probing *p, const void *x, void *y, int64_t bytes, int64_t passes,
+                    int64_t in_flight, uint32_t *sum, double *seconds) {
+    int error = 0;
+    for (int run = -1; run < p->runs; run++) { /* the first one brings the buffer in */
+        double s;
+        TRY(cudaEventRecord(p->begin, p->stream));
+        if (y)
+            TRY(probe_bulk_copy(x, y, bytes, passes, in_flight, p->gpu, p->stream));
+        else
+            TRY(probe_bulk_read(x, bytes, passes, in_flight, sum, p->gpu, p->stream));
+        TRY(cudaEventRecord(p->end, p->stream));
+        if ((error = elapsed(p, &s)) != 0) goto done;
+        if (run >= 0) seconds[run] = s;
+    }
+done:
+    return error;
+}
+
+/* One line: whether what was read or copied is right, and how fast with so many bytes in flight. */
+static int probe_bulk_with(struct probing *p, const char *level, const uint32_t *host,
+                           const uint32_t *x, uint32_t *y, int64_t bytes, int64_t in_flight,
+                           uint32_t *sum, uint32_t *back) {
+    const int64_t volume = p->emulated ? bytes : (int64_t)4 << 30,
+                  passes = (volume - 1) / bytes + 1;
+    double time[RUNS];
+    char name[64], setting[80], size[32];
+    uint32_t got = 0;
+    int error = 0;
+    bool right;
+    snprintf(name, sizeof name, "bandwidth %s %s, bulk", level, y ? "copy" : "read");
+    format_bytes((double)bytes, size, sizeof size);
+    snprintf(setting, sizeof setting, "%s, %d KiB in flight", size, (int)(in_flight >> 10));
+    TRY(cudaMemsetAsync(sum, 0, sizeof *sum, p->stream));
+    if (y) TRY(cudaMemsetAsync(y, 0, (size_t)bytes, p->stream));
+    if ((error = run_bulk(p, x, y, bytes, passes, in_flight, sum, time)) != 0) goto done;
+    if (y) {
+        TRY(cudaMemcpy(back, y, (size_t)bytes, cudaMemcpyDeviceToHost));
+        right = memcmp(host, back, (size_t)bytes) == 0;
+    } else {
+        TRY(cudaMemcpy(&got, sum, sizeof got, cudaMemcpyDeviceToHost));
+        right = got == sum_words(host, (size_t)bytes / 4) * (uint32_t)(passes * (p->runs + 1));
+    }
+    if (right)
+        put(p, name, setting,
+            1e-9 * (double)bytes * (y ? 2 : 1) * (double)passes / median(time, p->runs), "GB/s",
+            "");
+    else
+        put_none(p, name, setting, "GB/s", "wrong",
+                 y ? "what was copied" : "the sum of what was read");
+done:
+    return error;
+}
+
+/* Reads and copies by bulk copies in the L2, of which a copy's two buffers take three eighths, and past it. */
+static int probe_bulk_bandwidth(struct probing *p) {
+    static const int64_t rings[] = {16, 32, 64, 128,
+                                    192}; /* KiB in flight on each multiprocessor */
+    enum { RINGS = sizeof rings / sizeof *rings };
+    const int64_t l2 = p->gpu->l2_bytes, near = 3 * l2 / 16 / 4096 * 4096,
+                  far = 4 * l2 / 4096 * 4096;
+    uint32_t *host = NULL, *back = NULL, *x = NULL, *y = NULL, *sum = NULL;
+    int error = 0;
+    if (p->gpu->cc < 90 || near < 4096) {
+        put_none(p, "bandwidth read, bulk", "", "GB/s", "refused",
+                 p->gpu->cc < 90 ? "bulk copies begin with sm_90" : "the device names no L2 size");
+        return 0;
+    }
+    host = malloc((size_t)far);
+    back = malloc((size_t)far);
+    if (!host || !back) {
+        put_none(p, "bandwidth read, bulk", "", "GB/s", "failed", "no memory on the host");
+        goto done;
+    }
+    for (int64_t i = 0; i < far / 4; i++) host[i] = (uint32_t)i * 2654435761u;
+    TRY(cudaMalloc((void **)&x, (size_t)far));
+    TRY(cudaMalloc((void **)&y, (size_t)far));
+    TRY(cudaMalloc((void **)&sum, sizeof *sum));
+    TRY(cudaMemcpy(x, host, (size_t)far, cudaMemcpyHostToDevice));
+    TRY(cudaDeviceSynchronize()); /* the probe's stream does not wait for the default one */
+    for (int copies = 0; copies < 2; copies++) {
+        for (int dram = 0; dram < 2; dram++) {
+            for (int i = 0; i < RINGS; i++) {
+                if (p->emulated && i % 3 != 0) continue;
+                if (rings[i] << 10 > p->gpu->smem_block_bytes - 1024) continue;
+                error = probe_bulk_with(p, dram ? "DRAM" : "L2", host, x, copies ? y : NULL,
+                                        dram ? far : near, rings[i] << 10, sum, back);
+                if (error) goto done;
+            }
+        }
+    }
+done:
+    cudaFree(x);
+    cudaFree(y);
+    cudaFree(sum);
+    free(host);
+    free(back);
+    return error;
+}
+
 static int compare_doubles(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -607,6 +707,7 @@ int probes_measure(struct device *d, struct probe_sink *sink) {
         {"latency DRAM", probe_dram_latency},
         {"bandwidth shared read", probe_shared_bandwidth},
         {"bandwidth L2 read", probe_l2_bandwidth},
+        {"bandwidth bulk", probe_bulk_bandwidth},
         {"launch", probe_launch},
         {"copies", probe_copies},
         {"copy beside compute", probe_overlap},

@@ -30,7 +30,6 @@ enum {
     PRODUCTS_T = (1 << DTYPE_COUNT) - 1,
     EVERY = PRODUCTS_T & ~(1 << DT_tf32),
     VALUES = EVERY & ~(1 << DT_nvfp4),
-    ARITH = PRODUCTS_T & ~(1 << DT_nvfp4),
     CASTS = EVERY & ~(1 << DT_fp32),
     MASTERED = 1 << DT_fp16 | 1 << DT_bf16,
     TRAINED = MASTERED | 1 << DT_fp64 | 1 << DT_fp32,
@@ -97,8 +96,6 @@ int layout_find(const char *name) {
 const char *op_refuses_dtype(const struct op *op, enum dtype t) {
     if (op->dtypes >> t & 1) return NULL;
     if (t == DT_tf32) return "tf32 is a mode of fp32 products on tensor cores";
-    if (t == DT_nvfp4 && op->dtypes == ARITH)
-        return "nvfp4 comes in blocks of 16 with a scale, and two multipliers are no block";
     if (op->dtypes == TRAINED) return "training keeps losses and gradients in 16 bits or more";
     if (op->dtypes == FP8) return "its scale is for the range of fp8; others are cast through fp32";
     if (t == DT_nvfp4) return "an nvfp4 result would need new block scales: that is cast_from_fp32";
@@ -150,8 +147,8 @@ enum dtype operand_dtype(const struct operand *o, enum dtype t) {
         return DT_fp32;
     case ROLE_IN_BF16:
         return DT_bf16;
-    default:
-        return t;
+    default: /* two numbers are no block of nvfp4: their scales are kept, of codes of 1 */
+        return t == DT_nvfp4 && o->extent[0] == EXTENT_TWO ? DT_fp8_e4m3 : t;
     }
 }
 

@@ -55,10 +55,14 @@ refused "times of an emulated device mean nothing" "$roofline" bench "${on[@]}" 
 run "$roofline" bench "${on[@]}" --op copy --dtype fp32 --shape 100000 --impl all --vs best --time 0.01 --quiet --csv
 pass_if "--vs: status $status" [ "$status" -eq 0 ]
 pass_if "--vs: every row has its rival" [ "$(column vs | grep -c .)" -eq "$(column op | grep -c .)" ]
+run "$roofline" bench "${on[@]}" --op matmul --dtype bf16 --layout nn --impl best --shape 16x16x16,256x256x256 --time 0.001 --quiet --csv
+pass_if "best: by the problem's size" [ "$(column impl | paste -sd' ')" = "mma_sync wgmma_tma" ]
 refused "unknown impl 'openblas' on emu:sm_90" "$roofline" "${bench[@]}" --impl openblas
 run "$roofline" peaks "${on[@]}" --effort smoke --time 0.01 --quiet --out run
 pass_if "peaks --out: status $status" [ "$status" -eq 0 ]
 pass_if "peaks: a row of DRAM" grep -q ',DRAM,' run/peaks.csv
+pass_if "peaks: wgmma in five dtypes" [ "$(grep -o ',fma,wgmma,[a-z0-9_]*' run/peaks.csv | sort -u | wc -l)" -eq 5 ]
+pass_if "probes: reads and copies by bulk copies, in the L2 and past it" [ "$(grep -c ', bulk",.*"ok"' run/probes.csv)" -eq 8 ]
 run "$roofline" summary run
 pass_if "summary: its times mean nothing" grep -q 'times of an emulated device mean nothing' out
 refused "they are not shown" "$roofline" plot run

@@ -33,6 +33,10 @@ function needs(instruction, least) {
     }
     if (file ~ /^(matmul_mma_fp8|fma)$/ && kernel ~ /operand_e|5dtype(5|6)E/ && value("HMMA") > 0)
         fail("fp8 by converts and HMMA") # what ptxas does where mma.sync has no fp8
+    if (file == "matmul_mma_nvfp4" && kernel ~ /matmul_mma/ && arch == "sm_120") { needs("OMMA", 16); needs("LDGSTS", 8) }
+    if (file == "fma" && kernel ~ /nvfp4_tile/ && arch == "sm_120") needs("OMMA", 8)
+    if (file == "fma_wgmma" && arch == "sm_90") needs(kernel ~ /5dtype(5|6)E/ ? "QGMMA" : "HGMMA", 4)
+    if (kernel ~ /bulk_(copy|fill|read|sum)/ && arch ~ /^sm_(90|1..)$/) needs("UBLKCP", 1)
     if (file == "fma" && kernel ~ /fma_chain_kernelIf/) needs("FFMA", 64)
     if (file == "fma" && kernel ~ /fma_chain_kernelId/) needs("DFMA", 32)
     if (file == "fma" && kernel ~ /5dtype(2|3|4)E/) needs("HMMA", 32)

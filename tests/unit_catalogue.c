@@ -269,7 +269,10 @@ static void test_dtypes(void) {
     CHECK(strstr(cpu_refuses_dtype(&ops[OP_matmul], DT_tf32), "tensor cores"), "tf32");
     CHECK(strstr(cpu_refuses_dtype(&ops[OP_fma], DT_fp8_e4m3), "fp32"), "fp8");
     CHECK(!op_refuses_dtype(&ops[OP_fma], DT_tf32), "tensor cores multiply in tf32");
-    CHECK(strstr(op_refuses_dtype(&ops[OP_fma], DT_nvfp4), "two multipliers"), "fma of nvfp4");
+    CHECK(!op_refuses_dtype(&ops[OP_fma], DT_nvfp4) &&
+              operand_dtype(&ops[OP_fma].operand[1], DT_nvfp4) == DT_fp8_e4m3 &&
+              operand_dtype(&ops[OP_fma].operand[2], DT_nvfp4) == DT_fp32,
+          "fma of nvfp4 multiplies scales");
     CHECK(strstr(op_refuses_dtype(&ops[OP_relu], DT_nvfp4), "block scales"), "relu of nvfp4");
     CHECK(strstr(op_refuses_dtype(&ops[OP_cast_to_fp32], DT_fp32), "copy"), "fp32 to fp32");
     CHECK(strstr(op_refuses_dtype(&ops[OP_adam], DT_fp8_e4m3), "16 bits or more"), "adam of fp8");

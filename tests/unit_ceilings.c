@@ -185,6 +185,24 @@ static void compute_roofs(void) {
     free(c.ceiling);
 
     rows.count = 0;
+    memory("copy", "vector", 1, "DRAM", "", 40);
+    row_set_text(compute("old_mma", "bf16", 1, NAN, 1000)->status, "failed");
+    compute("mma_sync", "bf16", 1, 668, 1000);
+    row_set_text(compute("wgmma", "bf16", 1, NAN, 1000)->status, "wrong");
+    compute("mma_sync", "bf16", 1, 669, 1000); /* of the second round */
+    row_set_text(compute("wgmma", "bf16", 1, NAN, 1000)->status, "refused");
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(c.count == 2 && c.failed == 2, "units that have failed are no ceilings");
+    check(!ceilings_compute_for(&c, DT_bf16, 1) && !ceilings_compute_for(&c, DT_nvfp4, 1),
+          "nor is what is slower than a unit that has failed");
+    free(c.ceiling);
+    row_set_text(compute("wgmma", "bf16", 1, 900, 1000)->status, "ok");
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(c.failed == 1 && is(ceilings_compute_for(&c, DT_bf16, 1), 900, "wgmma"),
+          "once it has a rate that is the roof; what is slower may fail");
+    free(c.ceiling);
+
+    rows.count = 0;
     check(ceilings_of(&rows, 32 * MiB, &c) == 0 && c.count == 0, "no rows, no ceilings");
     check(!ceilings_compute(&c, "fp32", 1), "none");
     free(c.ceiling);

@@ -29,7 +29,7 @@ void evidence_end(struct evidence *e) {
     free(e->rows.row);
     free(e->roofs.ceiling);
     e->rows = (struct rows){0};
-    e->roofs = (struct ceilings){NULL, 0};
+    e->roofs = (struct ceilings){0};
     e->capacity = 0;
 }
 

@@ -104,7 +104,8 @@ const char *isa_bad_request(void) {
 
 /* Cores that have AMX spend as long on vdpbf16ps, of 64 FLOPs, as on four FMAs of 32 (measured on
  * Granite Rapids); AMD's as long as on one of 512 bits. */
-bool isa_outdone(const struct impl *row) {
+bool isa_outdone(const struct impl *row, const struct args *problem) {
+    (void)problem;
     detect();
     return strcmp(row->name, "packed_avx512_bf16") == 0 && found.amx != AMX_missing;
 }

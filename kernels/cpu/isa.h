@@ -16,7 +16,7 @@ enum isa isa_level(void);
 const char *isa_bad_request(void);
 
 /* Whether this CPU is slower at a row than at one that its table puts before it. */
-bool isa_outdone(const struct impl *row);
+bool isa_outdone(const struct impl *row, const struct args *problem);
 
 /* impl.refuses for rows that need a level: "this CPU has no AVX2, FMA and F16C", or NULL. */
 const char *refuses_without_avx2(const struct args *a);

@@ -104,6 +104,48 @@ template <enum dtype D> struct tile {
     }
 };
 
+/* nvfp4, whose two numbers are kept as a scale each: codes are 1 or -1, x1 and w1 the scales of the first and third 16 of k, x2 and w2
+ * of the others. */
+struct nvfp4_tile {
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM120_ALL)
+    static constexpr bool NATIVE = true;
+#else
+    static constexpr bool NATIVE = false;
+#endif
+    static constexpr bool FP8 = true; /* as there: who knows how long its sums are */
+    using T = __nv_fp8_e4m3;
+    using acc = float;
+    static constexpr int K = 64, ACCS = 4, BLOCK = 16;
+    struct fragments {
+        uint32_t a[4], b[2], a_scales, b_scales;
+    };
+
+    DEV static uint32_t codes(const T *v, int lane, int half, int rounds) {
+        const int k = half * (K / 2) + lane % 4 * 8; /* of the register's first code */
+        const uint32_t one = v[k / BLOCK % 2].__x & 0x80 ? 10 : 2;
+        uint32_t bits = 0;
+#pragma unroll
+        for (int e = 0; e < 8; e++)
+            if (k / (2 * BLOCK) * BLOCK + (k + e) % BLOCK < rounds) bits |= one << 4 * e;
+        return bits;
+    }
+    DEV static uint32_t scales(const T *v) { /* without their signs, which codes have */
+        const uint32_t two = (v[0].__x & 0x7fu) | (v[1].__x & 0x7fu) << 8;
+        return two | two << 16;
+    }
+    DEV static void fill(fragments &f, const T *x, const T *w, int lane, int rounds) {
+#pragma unroll
+        for (int r = 0; r < 4; r++) f.a[r] = codes(x, lane, r / 2, rounds);
+#pragma unroll
+        for (int r = 0; r < 2; r++) f.b[r] = codes(w, lane, r, K / 2);
+        f.a_scales = scales(x);
+        f.b_scales = scales(w);
+    }
+    DEV static void multiply(acc (&d)[ACCS], const fragments &f) {
+        gpu::mma_m16n8k64_nvfp4(d, f.a, f.b, f.a_scales, f.b_scales);
+    }
+};
+
 template <> struct tile<DT_fp64> {
     static constexpr bool FP8 = false, NATIVE = true;
     using T = double;
@@ -261,6 +303,10 @@ const char *refuses_fp8(const struct args *a) {
                  "own rate";
 }
 
+const char *refuses_nvfp4(const struct args *a) {
+    return a->gpu->cc == 120 ? nullptr : "nvfp4 mma.sync is an instruction of sm_120 only";
+}
+
 } // namespace fma_kernels
 
 using namespace fma_kernels;
@@ -276,5 +322,6 @@ const struct impl fma_cuda[] = {
     {OP_fma, "mma_sync", DT_bf16, mma_sync<tile<DT_bf16>>, nullptr, nullptr},
     {OP_fma, "mma_sync", DT_fp8_e4m3, mma_sync<tile<DT_fp8_e4m3>>, refuses_fp8, nullptr},
     {OP_fma, "mma_sync", DT_fp8_e5m2, mma_sync<tile<DT_fp8_e5m2>>, refuses_fp8, nullptr},
+    {OP_fma, "mma_sync", DT_nvfp4, mma_sync<nvfp4_tile>, refuses_nvfp4, nullptr},
     {},
 };

@@ -21,15 +21,30 @@ using large_tile = block_tile<128, 256, 64, 64, 4, 1>;
 using medium_tile = block_tile<128, 128, 64, 64, 3, 2>;
 using small_tile = block_tile<64, 64, 32, 32, 4, 4>;
 
+/* Of formats with block scales, whose SIZE is that of two codes. */
+template <class OPERAND> static constexpr bool is_scaled = false;
+
+/* Copies of an operand. */
+template <class OPERAND, bool K_MAJOR, int EXTENT, int THREADS>
+using copies_of =
+    typename std::conditional<is_scaled<OPERAND>, scaled_copies<EXTENT, THREADS>,
+                              copies<K_MAJOR, EXTENT, OPERAND::SIZE, 64, THREADS>>::type;
+
+template <class OPERAND, class TILE>
+static constexpr int mma_stage = (TILE::BM + TILE::BN) *
+                                 (64 + (is_scaled<OPERAND> ? int{SCALE_BYTES} : 0));
+
 /* OPERAND: product, SIZE and mma() of an operand's format. */
 template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 __global__ void __launch_bounds__(TILE::THREADS, TILE::BLOCKS) matmul_mma(const mma_problem p) {
     constexpr int SIZE = OPERAND::SIZE, K_BYTES = 64, STEPS = K_BYTES / 32, THREADS = TILE::THREADS;
     constexpr int MT = TILE::WM / 16, NT = TILE::WN / 8, STAGES = TILE::STAGES;
     using P = typename OPERAND::product;
-    using copies_a = copies<A_K_MAJOR, TILE::BM, SIZE, K_BYTES, THREADS>;
-    using copies_b = copies<B_K_MAJOR, TILE::BN, SIZE, K_BYTES, THREADS>;
-    constexpr int STAGE = copies_a::T::BYTES + copies_b::T::BYTES;
+    constexpr bool SCALED = is_scaled<OPERAND>;
+    using copies_a = copies_of<OPERAND, A_K_MAJOR, TILE::BM, THREADS>;
+    using copies_b = copies_of<OPERAND, B_K_MAJOR, TILE::BN, THREADS>;
+    constexpr int STAGE = mma_stage<OPERAND, TILE>;
+    static_assert(STAGE == copies_a::T::BYTES + copies_b::T::BYTES, "what the launcher asks for");
     DYN_SMEM(128, char, shared); /* [STAGES][A, then B] */
 
     const int64_t batch = batch_index();
@@ -45,22 +60,33 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::BLOCKS) matmul_mma(const 
     matrix A = p.A, B = p.B;
     A.data += batch * A.stride;
     B.data += batch * B.stride;
+    A.scales += batch * A.scale_stride;
+    B.scales += batch * B.scale_stride;
     from_a.start(A, p.m, row0, p.k);
     from_b.start(B, p.n, col0, p.k);
 
     float sum[MT][NT][4] = {};
-    uint32_t a[2][MT][4], b[2][NT][2];
+    uint32_t a[2][MT][4], b[2][NT][2], a_scales[2][MT], b_scales[2][NT];
     k_loop<STAGES, STEPS>(
         shared, from_a, A.pitch, from_b, B.pitch, k_tiles,
         [&](int buffer, const char *tile_a, const char *tile_b, int step) {
             load_a<A_K_MAJOR, MT, typename copies_a::T, SIZE>(a[buffer], tile_a, wm, step);
             load_b<B_K_MAJOR, NT, typename copies_b::T, SIZE>(b[buffer], tile_b, wn, step);
+            if constexpr (SCALED) {
+                load_a_scales<MT, typename copies_a::T>(a_scales[buffer], tile_a, wm, step);
+                load_b_scales<NT, typename copies_b::T>(b_scales[buffer], tile_b, wn, step);
+            }
         },
-        [&](int buffer) {
+        [&](int buffer, int) {
 #pragma unroll
             for (int i = 0; i < MT; i++)
 #pragma unroll
-                for (int j = 0; j < NT; j++) OPERAND::mma(sum[i][j], a[buffer][i], b[buffer][j]);
+                for (int j = 0; j < NT; j++)
+                    if constexpr (SCALED)
+                        OPERAND::mma(sum[i][j], a[buffer][i], b[buffer][j], a_scales[buffer][i],
+                                     b_scales[buffer][j]);
+                    else
+                        OPERAND::mma(sum[i][j], a[buffer][i], b[buffer][j]);
         });
 
     /* 16 rows at a time through shared memory. Rows are 8 words apart modulo 32: lane / 4 and lane % 4 of a write of
@@ -129,7 +155,7 @@ static cudaError_t launch_mma(const struct args *a, mma_problem p) {
     launch_config c;
     c.block = dim3(TILE::THREADS);
     c.grid = product_grid(tiles_m * tiles_n, p.batch);
-    c.smem = TILE::STAGES * (TILE::BM + TILE::BN) * 64;
+    c.smem = TILE::STAGES * mma_stage<OPERAND, TILE>;
     c.stream = stream_of(a);
     return gpu_launch(c, matmul_mma<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>, p);
 }

@@ -1,44 +1,75 @@
-/* matmul_mma_fp64.cu - products in fp64 on tensor cores by mma.sync m8n8k4; on sm_90 m16n8k8.
+/* matmul_mma_fp64.cu - products in fp64 on tensor cores by mma.sync m8n8k4; on sm_90 m16n8k16, 8 times the work an instruction.
  *
- * A block makes 64 x 64 of C, each of 4 warps 32 x 32, in k-tiles of 16 through 4 stages of cp.async. The tile is small since
- * fp64 computes slowly: 16 bytes a clock and multiprocessor feed an A100's 64 multiply-adds. Lanes read pairs: two k of
- * an operand that is contiguous along k, so lane t of four has k = 2t and 2t + 1 of 8, for one instruction each, in
- * both operands; else two rows or columns, one for each of two fragments. */
+ * A block makes 64 x 64 of C, each of 4 warps 32 x 32, in k-tiles of 16 through 4 stages of cp.async; on sm_90 of 32 through 3. The
+ * tile is small since fp64 computes slowly: 16 bytes a clock and multiprocessor feed an A100's 64 multiply-adds. Lanes read pairs:
+ * two k of an operand that is contiguous along k, so lane t of four has k = 2t and 2t + 1 of 8, each in a place of its own along k of
+ * an instruction, the same in both operands; else two rows or columns, one for each of two fragments. */
 #include "mma_problem.cuh"
 
-enum { BM = 64, BN = 64, WARP = 32, THREADS = 128, STAGES = 4, K_BYTES = 128, BK = K_BYTES / 8 };
-enum { TILES = WARP / 8, STEPS = BK / 8 };
+enum { BM = 64, BN = 64, WARP = 32, THREADS = 128, TILES = WARP / 8 };
 
-/* x[i][e]: element (row lane / 4, k = 2 (lane mod 4) + e) of fragment i; columns of B are rows here. */
-template <bool K_MAJOR, class T>
-DEV void load_pairs(double (&x)[TILES][2], const char *tile, int first, int step) {
+/* Of m8n8k4 and m16n8k16: a k-tile's bytes; fragments along k that a lane has at a time, K; and in how many parts, of fewer rows, A's
+ * are loaded and multiplied: of both halves there would not be registers for two buffers. */
+template <bool WIDE> struct fp64_form {
+    static constexpr int K_BYTES = WIDE ? 256 : 128, BK = K_BYTES / 8, STAGES = WIDE ? 3 : 4,
+                         K = WIDE ? 4 : 2, PARTS = WIDE ? 2 : 1, ROWS = TILES / PARTS,
+                         STEPS = BK / (4 * K) * PARTS, SMEM = STAGES * (BM + BN) * K_BYTES;
+    static_assert(SMEM <= MMA_SMEM, "what refuses_mma() asks for");
+};
+
+/* x[i][e]: element (row lane / 4, k = 8 (e / 2) + 2 (lane mod 4) + e mod 2) of fragment i; columns of B are rows here. */
+template <bool K_MAJOR, class T, int N, int K>
+DEV void load_pairs(double (&x)[N][K], const char *tile, int first, int step) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    if constexpr (K_MAJOR) {
 #pragma unroll
-        for (int i = 0; i < TILES; i++) {
-            const double2 v = *reinterpret_cast<const double2 *>(
-                tile + T::offset(first + 8 * i + g, 4 * step + t));
-            x[i][0] = v.x;
-            x[i][1] = v.y;
-        }
-    } else {
+    for (int p = 0; p < K; p += 2) {
+        const int eight = step * K / 2 + p / 2; /* of k */
+        if constexpr (K_MAJOR) {
 #pragma unroll
-        for (int i = 0; i < TILES; i += 2)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
+            for (int i = 0; i < N; i++) {
                 const double2 v = *reinterpret_cast<const double2 *>(
-                    tile + T::offset(8 * step + 2 * t + e, first / 2 + 4 * i + g));
-                x[i][e] = v.x;
-                x[i + 1][e] = v.y;
+                    tile + T::offset(first + 8 * i + g, 4 * eight + t));
+                x[i][p] = v.x;
+                x[i][p + 1] = v.y;
             }
+        } else {
+#pragma unroll
+            for (int i = 0; i < N; i += 2)
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    const double2 v = *reinterpret_cast<const double2 *>(
+                        tile + T::offset(8 * eight + 2 * t + e, first / 2 + 4 * i + g));
+                    x[i][p + e] = v.x;
+                    x[i + 1][p + e] = v.y;
+                }
+        }
     }
 }
 
-/* WIDE: by m16n8k8, four times the work an instruction, which is in the hardware of sm_90 only. */
+/* Fragments i and i + 1 of A, which are 16 rows, times one of B. */
+DEV void multiply_pair(double (&top)[2], double (&bottom)[2], const double (&x)[2],
+                       const double (&y)[2], const double (&b)[2]) {
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        gpu::mma_m8n8k4_f64(top, x[e], b[e]);
+        gpu::mma_m8n8k4_f64(bottom, y[e], b[e]);
+    }
+}
+DEV void multiply_pair(double (&top)[2], double (&bottom)[2], const double (&x)[4],
+                       const double (&y)[4], const double (&b)[4]) {
+    double d[4] = {top[0], top[1], bottom[0], bottom[1]};
+    const double a[8] = {x[0], y[0], x[1], y[1], x[2], y[2], x[3], y[3]};
+    gpu::mma_m16n8k16_f64(d, a, b);
+    top[0] = d[0], top[1] = d[1], bottom[0] = d[2], bottom[1] = d[3];
+}
+
+/* WIDE: by m16n8k16, which is in the hardware of sm_90 only. */
 template <bool WIDE, bool A_K_MAJOR, bool B_K_MAJOR>
 __global__ void __launch_bounds__(THREADS, 2) matmul_mma_fp64(const mma_problem p) {
-    using copies_a = copies<A_K_MAJOR, BM, 8, K_BYTES, THREADS>;
-    using copies_b = copies<B_K_MAJOR, BN, 8, K_BYTES, THREADS>;
+    using form = fp64_form<WIDE>;
+    constexpr int BK = form::BK, K = form::K, PARTS = form::PARTS, ROWS = form::ROWS;
+    using copies_a = copies<A_K_MAJOR, BM, 8, form::K_BYTES, THREADS>;
+    using copies_b = copies<B_K_MAJOR, BN, 8, form::K_BYTES, THREADS>;
     DYN_SMEM(128, char, shared); /* [STAGES][A, then B] */
 
     const int64_t batch = batch_index();
@@ -57,29 +88,22 @@ __global__ void __launch_bounds__(THREADS, 2) matmul_mma_fp64(const mma_problem 
     from_b.start(B, p.n, col0, p.k);
 
     double sum[TILES][TILES][2] = {};
-    double a[2][TILES][2], b[2][TILES][2];
-    k_loop<STAGES, STEPS>(
+    double a[2][ROWS][K], b[2][TILES][K];
+    k_loop<form::STAGES, form::STEPS>(
         shared, from_a, A.pitch, from_b, B.pitch, (p.k + BK - 1) / BK,
         [&](int buffer, const char *tile_a, const char *tile_b, int step) {
-            load_pairs<A_K_MAJOR, typename copies_a::T>(a[buffer], tile_a, wm, step);
-            load_pairs<B_K_MAJOR, typename copies_b::T>(b[buffer], tile_b, wn, step);
+            const int k = step / PARTS, part = step % PARTS;
+            load_pairs<A_K_MAJOR, typename copies_a::T>(a[buffer], tile_a, wm + part * 8 * ROWS, k);
+            if (part == 0) load_pairs<B_K_MAJOR, typename copies_b::T>(b[k % 2], tile_b, wn, k);
         },
-        [&](int buffer) {
-            const double(&x)[TILES][2] = a[buffer], (&y)[TILES][2] = b[buffer];
+        [&](int buffer, int step) {
+            const int k = step / PARTS, first = step % PARTS * ROWS;
 #pragma unroll
-            for (int i = 0; i < TILES; i += 2)
+            for (int i = 0; i < ROWS; i += 2)
 #pragma unroll
-                for (int j = 0; j < TILES; j++) {
-                    if constexpr (WIDE) {
-                        const double both[4] = {x[i][0], x[i + 1][0], x[i][1], x[i + 1][1]};
-                        gpu::mma_m16n8k8_f64(sum[i][j], sum[i + 1][j], both, y[j]);
-                    } else {
-#pragma unroll
-                        for (int e = 0; e < 4; e++)
-                            gpu::mma_m8n8k4_f64(sum[i + e % 2][j], x[i + e % 2][e / 2],
-                                                y[j][e / 2]);
-                    }
-                }
+                for (int j = 0; j < TILES; j++)
+                    multiply_pair(sum[first + i][j], sum[first + i + 1][j], a[buffer][i],
+                                  a[buffer][i + 1], b[k % 2][j]);
         });
 
     /* A lane has two consecutive columns: of one fragment, or one of each of two that share their columns. */
@@ -117,10 +141,11 @@ struct mma_fp64_kernels {
         launch_config c;
         c.block = dim3(THREADS);
         c.grid = product_grid(tiles_m * tiles_n, p.batch);
-        c.smem = STAGES * (BM + BN) * K_BYTES;
         c.stream = stream_of(a);
-        return a->gpu->cc == 90 ? gpu_launch(c, matmul_mma_fp64<true, A_K_MAJOR, B_K_MAJOR>, p)
-                                : gpu_launch(c, matmul_mma_fp64<false, A_K_MAJOR, B_K_MAJOR>, p);
+        const bool wide = a->gpu->cc == 90;
+        c.smem = wide ? fp64_form<true>::SMEM : fp64_form<false>::SMEM;
+        return wide ? gpu_launch(c, matmul_mma_fp64<true, A_K_MAJOR, B_K_MAJOR>, p)
+                    : gpu_launch(c, matmul_mma_fp64<false, A_K_MAJOR, B_K_MAJOR>, p);
     }
 };
 using rows = mma_rows<DT_fp64, mma_fp64_kernels>;

@@ -1,12 +1,13 @@
 /* matmul_wgmma.cuh - C_i = alpha A_i B_i + beta C_i on Hopper (sm_90a): wgmma fed by the tensor memory accelerator. Not run
  * on a GPU yet.
  *
- * Blocks stay on their multiprocessors and make tile after tile of C, 128 x BN each. One warpgroup of three, with 40 registers
+ * Blocks stay on their multiprocessors and make tile after tile of C, 128 x 256 at their best. One warpgroup of three, with 40 registers
  * a thread, has one thread that starts copies; the two others, with 232, multiply 64 rows each. k-tiles of 128 bytes a row go
  * round a ring of stages in shared memory. A stage has two mbarriers: `full`, whose phase ends when the bytes are there, and
  * `empty`, when all warps that read them are done. Two blocks, one above the other, form a cluster: they need the same columns
  * of B, each loads half of them for both. Loads of the next tile go on while sums of the last one leave: 16 rows x 128 bytes at
- * a time through a warp's own two buffers, by stmatrix and a bulk store. Where tiles are few, k is split among several.
+ * a time through a warp's own two buffers, by stmatrix and a bulk store. Where tiles are few, they have 64 rows, one warpgroup
+ * that multiplies, and two blocks share a multiprocessor; or k is split among several.
  *
  * Floor: 2 m n k flops at 4096 a clock and multiprocessor (fp8 8192, tf32 2048): 989 TFLOP/s in bf16 on 132 of them at
  * 1.83 GHz. Expected of that for 8192 x 8192 x 8192 in bf16, 0.83, 820 TFLOP/s:
@@ -27,17 +28,21 @@
 /* ---- geometry ---- */
 
 /* Rows of a k-tile, or of 64 elements along M or N where the operand is stored so, have 128 bytes. */
-static constexpr int WGMMA_ROW = 128, WGMMA_BM = 128, WGMMA_THREADS = 384;
-static constexpr int CONSUMER_WARPS = 8;
-static constexpr int STAGES_BYTES = 192 << 10, STAGING_BYTES = 32 << 10; /* together, both tiles */
+static constexpr int WGMMA_ROW = 128;
 static constexpr int STAGING = 16 * WGMMA_ROW; /* one of two buffers of a warp */
-static constexpr int WGMMA_SMEM = STAGES_BYTES + STAGING_BYTES + 128;
+static constexpr int WGMMA_SMEM = (224 << 10) + 128;
 
-template <int BN_> struct wgmma_tile {
-    static constexpr int BN = BN_;
-    static constexpr int A_BYTES = WGMMA_BM * WGMMA_ROW, STAGE = A_BYTES + BN * WGMMA_ROW;
-    static constexpr int STAGES = STAGES_BYTES / STAGE;
+/* Of 128 rows: two warpgroups that multiply, a block on a multiprocessor. Of 64: one, and two blocks. */
+template <int BM_, int BN_> struct wgmma_tile {
+    static constexpr int BM = BM_, BN = BN_, GROUPS = BM / 64, WARPS = 4 * GROUPS;
+    static constexpr int THREADS = 128 + 32 * WARPS, BLOCKS = 2 / GROUPS;
+    static constexpr int A_BYTES = BM * WGMMA_ROW, STAGE = A_BYTES + BN * WGMMA_ROW;
+    static constexpr int STAGES_BYTES = (96 << 10) * GROUPS, STAGES = STAGES_BYTES / STAGE;
+    static constexpr int STAGING_BYTES = WARPS * 2 * STAGING;
+    static constexpr int SMEM = STAGES_BYTES + STAGING_BYTES + 128;
     static_assert(2 * STAGES * 8 <= 128, "the mbarriers fit behind the staging buffers");
+    static_assert(SMEM <= WGMMA_SMEM, "what refuses_wgmma() asks for");
+    static_assert(BLOCKS * (SMEM + 1024) <= 228 << 10, "so many blocks fit");
 };
 
 struct wgmma_problem {
@@ -57,13 +62,13 @@ struct wgmma_place {
     int row, col, split, k_first, k_end;
     int64_t batch;
 };
-template <int BN> DEV wgmma_place place_of(const wgmma_problem &p, int64_t unit, int rank) {
+template <class TILE> DEV wgmma_place place_of(const wgmma_problem &p, int64_t unit, int rank) {
     const unsigned each = p.units_m * p.tiles_n;
     const tile t = tile_of(static_cast<unsigned>(unit % each), p.units_m, p.tiles_n);
     const int64_t matrix = unit / each;
     const int split = static_cast<int>(matrix % p.splits), first = split * p.k_each;
-    return {(static_cast<int>(t.row) * p.cluster + rank) * WGMMA_BM,
-            static_cast<int>(t.col) * BN,
+    return {(static_cast<int>(t.row) * p.cluster + rank) * TILE::BM,
+            static_cast<int>(t.col) * TILE::BN,
             split,
             first,
             min(first + p.k_each, p.k_tiles),
@@ -110,14 +115,14 @@ DEV void produce(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
     const int clusters = gridDim.x / p.cluster, all = p.cluster == 1 ? 0 : 3;
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
-        const wgmma_place t = place_of<TILE::BN>(p, unit, rank);
+        const wgmma_place t = place_of<TILE>(p, unit, rank);
         const int batch = static_cast<int>(t.batch);
 #pragma unroll 1
         for (int kt = t.k_first; kt < t.k_end; kt++) {
             gpu::mbar_wait(&empty[at.stage], at.parity ^ 1); /* at once in the first round */
             gpu::mbar_arrive_expect_tx(&full[at.stage], TILE::STAGE); /* both halves of B */
             char *a = shared + at.stage * TILE::STAGE, *b = a + TILE::A_BYTES;
-            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, WGMMA_BM, kt, batch, 0);
+            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, TILE::BM, kt, batch, 0);
             load_rows<B_K_MAJOR, BK>(b + rank * part * WGMMA_ROW, map_b, &full[at.stage],
                                      t.col + rank * part, part, kt, batch, all);
             at.next();
@@ -249,12 +254,12 @@ DEV void consume(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
     constexpr int BN = TILE::BN, PIECE = WGMMA_ROW / static_cast<int>(sizeof(P));
     const int rank = static_cast<int>(gpu::cluster_rank()), clusters = gridDim.x / p.cluster;
     const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
-    char *staging = shared + STAGES_BYTES + warp * 2 * STAGING;
+    char *staging = shared + TILE::STAGES_BYTES + warp * 2 * STAGING;
     const float alpha = alpha_of(p);
 
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
-        const wgmma_place t = place_of<BN>(p, unit, rank);
+        const wgmma_place t = place_of<TILE>(p, unit, rank);
         float sum[BN / 2];
         sum_of_tile<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(sum, shared, full, empty, at,
                                                          t.k_end - t.k_first, p.cluster);
@@ -290,30 +295,31 @@ DEV void consume(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
 
 /* OPERAND: product, SIZE, TYPE of wgmma, MAP of tensors, PROMOTED. */
 template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
-__global__ void __launch_bounds__(WGMMA_THREADS, 1)
+__global__ void __launch_bounds__(TILE::THREADS, OPERAND::PROMOTED ? 1 : TILE::BLOCKS)
     matmul_wgmma(const __grid_constant__ CUtensorMap map_a,
                  const __grid_constant__ CUtensorMap map_b,
                  const __grid_constant__ CUtensorMap map_c, const wgmma_problem p) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
     DYN_SMEM(1024, char, shared); /* [STAGES][A, then B], [warps][2] staging buffers, mbarriers */
-    uint64_t *full = reinterpret_cast<uint64_t *>(shared + STAGES_BYTES + STAGING_BYTES);
+    uint64_t *full =
+        reinterpret_cast<uint64_t *>(shared + TILE::STAGES_BYTES + TILE::STAGING_BYTES);
     uint64_t *empty = full + TILE::STAGES;
     if (threadIdx.x == 0) {
         for (int i = 0; i < TILE::STAGES; i++) {
             gpu::mbar_init(&full[i], 1);
-            gpu::mbar_init(&empty[i], static_cast<uint32_t>(CONSUMER_WARPS * p.cluster));
+            gpu::mbar_init(&empty[i], static_cast<uint32_t>(TILE::WARPS * p.cluster));
         }
         gpu::mbar_fence_init();
     }
     gpu::cluster_sync(); /* both blocks' mbarriers are there */
     if (threadIdx.x < 128) {
-        gpu::setmaxnreg_dec<40>();
+        if constexpr (TILE::GROUPS == 2) gpu::setmaxnreg_dec<40>();
         if (threadIdx.x == 0)
             produce<TILE, WGMMA_ROW / OPERAND::SIZE, A_K_MAJOR, B_K_MAJOR>(shared, full, empty,
                                                                            &map_a, &map_b, p);
         __syncwarp(); /* redundant: for the instruction below, which wants whole warps */
     } else {
-        gpu::setmaxnreg_inc<232>();
+        if constexpr (TILE::GROUPS == 2) gpu::setmaxnreg_inc<232>();
         consume<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(shared, full, empty, &map_c, p);
         __syncwarp(); /* redundant: as above */
     }

@@ -48,6 +48,9 @@ template <bool K_MAJOR, int EXTENT, int SIZE, int K_BYTES, int THREADS> struct k
 struct matrix {
     const char *data;
     int64_t pitch, stride; /* bytes between rows; between matrices of a batch */
+    /* Of block-scaled operands, else NULL: a k-tile's scales of all rows one after the other, SCALE_BYTES a row; then the next's. */
+    const char *scales;
+    int64_t scale_pitch, scale_stride; /* bytes between k-tiles; between matrices */
 };
 
 /* A thread's part of the copies of one operand, k-tile after k-tile. */
@@ -82,10 +85,35 @@ template <bool K_MAJOR, int EXTENT, int SIZE, int K_BYTES, int THREADS> struct c
     }
 };
 
+/* The same of block-scaled ones, K-major: a k-tile is 64 bytes of codes a row, two a byte, and behind all rows their scales. */
+enum { SCALE_BYTES = 8 };
+template <int EXTENT, int THREADS> struct scaled_copies {
+    using codes_type = copies<true, EXTENT, 1, 64, THREADS>;
+    struct T : codes_type::T {
+        static constexpr int CODES = codes_type::T::BYTES, BYTES = CODES + EXTENT * SCALE_BYTES;
+    };
+    static_assert(EXTENT * SCALE_BYTES / 16 <= THREADS, "a copy a thread");
+    codes_type codes;
+    const char *scales;
+    int64_t scale_pitch;
+
+    DEV void start(const matrix &x, int64_t extent, int64_t first, int k) {
+        codes.start(x, extent, first, k);
+        scales = x.scales + first * SCALE_BYTES + threadIdx.x * 16;
+        scale_pitch = x.scale_pitch;
+    }
+    DEV void issue(char *tile, int64_t pitch) { /* there are scales for all rows of a tile */
+        codes.issue(tile, pitch);
+        if (threadIdx.x < EXTENT * SCALE_BYTES / 16)
+            gpu::cp_async16(tile + T::CODES + threadIdx.x * 16, scales);
+        scales += scale_pitch;
+    }
+};
+
 /* ---- the loop over k ---- */
 
 /* A and B are copies<>; load(buffer, tile_a, tile_b, step) fetches the fragments of one of STEPS parts of a k-tile,
- * multiply(buffer) uses them. Fragments have two buffers: the next ones are under way while the present ones are
+ * multiply(buffer, step) uses them. Fragments have two buffers: the next ones are under way while the present ones are
  * multiplied. k-tiles have STAGES buffers of A::T::BYTES + B::T::BYTES; there is one barrier a k-tile. */
 template <int STAGES, int STEPS, class A, class B, class LOAD, class MULTIPLY>
 DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int k_tiles,
@@ -126,7 +154,7 @@ DEV void k_loop(char *shared, A &a, int64_t a_pitch, B &b, int64_t b_pitch, int 
                 gpu::cp_async_commit();
                 writing = writing + 1 == STAGES ? 0 : writing + 1;
             }
-            multiply(step % 2);
+            multiply(step % 2, step);
         }
     }
     gpu::cp_async_wait<0>(); /* redundant: the groups that are left are empty */
@@ -201,5 +229,27 @@ DEV void load_b(uint32_t (&b)[TILES][2], const char *tile, int first, int step) 
                 b[j + 3][h] = v.w;
             }
     }
+}
+
+/* ---- scales for m16n8k64: a word, of 64 of k, a row ---- */
+
+/* Of A, rows first ... first + 16 TILES: those of row g + 8 t in thread t of four, t below 2. Rows are 2 words apart: no bank
+ * conflict. */
+template <int TILES, class T>
+DEV void load_a_scales(uint32_t (&scales)[TILES], const char *tile, int first, int step) {
+    const int lane = threadIdx.x % 32, row = first + lane / 4 + lane % 2 * 8;
+#pragma unroll
+    for (int i = 0; i < TILES; i++)
+        scales[i] = *reinterpret_cast<const uint32_t *>(tile + T::CODES +
+                                                        (row + 16 * i) * SCALE_BYTES + 4 * step);
+}
+/* Of B, columns first ... first + 8 TILES: those of column g in all four. */
+template <int TILES, class T>
+DEV void load_b_scales(uint32_t (&scales)[TILES], const char *tile, int first, int step) {
+    const int col = first + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int j = 0; j < TILES; j++)
+        scales[j] = *reinterpret_cast<const uint32_t *>(tile + T::CODES +
+                                                        (col + 8 * j) * SCALE_BYTES + 4 * step);
 }
 #endif

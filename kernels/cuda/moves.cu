@@ -1,6 +1,7 @@
 /* moves.cu - copy: y = x; fill: y = a; mean_loss_backward: dx = a (s - t), a fill; triu: Y = X on and above the diagonal, 0 below. Bytes are bytes: a kernel serves every
- * dtype of a size. "simple" is one element a thread, "vector" is stream.cuh's. */
+ * dtype of a size. "simple" is one element a thread, "vector" is stream.cuh's, "bulk" bulk.cuh's. */
 #include "../numerics.h"
+#include "bulk.cuh"
 #include "stream.cuh"
 
 /* An unsigned integer as wide as an element; of nvfp4, whose tensors are whole words, a word. */
@@ -72,6 +73,10 @@ template <enum dtype D> static int copy_vector(const struct args *a) {
                       streams_past_l2(a, 2 * bytes) ? copy_kernel<true> : copy_kernel<false>,
                       operand<const unsigned char>(a, 0), operand<unsigned char>(a, 1), bytes);
 }
+template <enum dtype D> static int copy_bulk(const struct args *a) {
+    return bulk_copy(a->buf[1], a->buf[0], static_cast<int64_t>(storage_bytes(D, a->s.n)), 1,
+                     BULK_RING, a->gpu, stream_of(a));
+}
 
 /* ---- fill ---- */
 
@@ -120,14 +125,22 @@ template <enum dtype D> static int fill_simple(const struct args *a) {
     return gpu_launch(simple_grid(a, a->s.n), simple_fill<T>, operand<T>(a, 0), a->s.n,
                       pattern_of<D>(a));
 }
-template <enum dtype D> static int fill_vector(const struct args *a) {
-    using T = typename bits_of_dtype<D>::type;
-    const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(T));
+/* The same over and over. */
+template <enum dtype D> static uint64_t pattern_of_word(const struct args *a) {
     uint64_t pattern = pattern_of<D>(a);
-    for (unsigned bits = 8 * sizeof(T); bits < 64; bits *= 2) pattern |= pattern << bits;
+    for (unsigned bits = dtypes[D].bits; bits < 64; bits *= 2) pattern |= pattern << bits;
+    return pattern;
+}
+template <enum dtype D> static int fill_vector(const struct args *a) {
+    const int64_t bytes = static_cast<int64_t>(storage_bytes(D, a->s.n));
     return gpu_launch(stream_grid(a, bytes, true),
                       streams_past_l2(a, bytes) ? fill_kernel<true> : fill_kernel<false>,
-                      operand<unsigned char>(a, 0), bytes, pattern);
+                      operand<unsigned char>(a, 0), bytes, pattern_of_word<D>(a));
+}
+template <enum dtype D> static int fill_bulk(const struct args *a) {
+    return bulk_fill(a->buf[0], pattern_of_word<D>(a),
+                     static_cast<int64_t>(storage_bytes(D, a->s.n)), BULK_RING, a->gpu,
+                     stream_of(a));
 }
 
 /* ---- gradient of (s - t)^2, where s is the mean of x: a fill whose value the GPU knows ---- */
@@ -263,8 +276,13 @@ template <enum dtype D> static int triu_vector(const struct args *a) {
                       triu_kernel<T>, operand<const T>(a, 0), operand<T>(a, 1), a->s.n, elements);
 }
 
-#define ROW(op, name, t) \
-    { OP_##op, #name, DT_##t, op##_##name<DT_##t>, nullptr, nullptr }
+#define REFUSING_ROW(op, name, t, refuses) \
+    { OP_##op, #name, DT_##t, op##_##name<DT_##t>, refuses, nullptr }
+#define ROW(op, name, t) REFUSING_ROW(op, name, t, nullptr)
+#define BULK_ROW(op, t)  REFUSING_ROW(op, bulk, t, refuses_bulk)
+#define BULK_ROWS(op)                                                               \
+    BULK_ROW(op, fp64), BULK_ROW(op, fp32), BULK_ROW(op, fp16), BULK_ROW(op, bf16), \
+        BULK_ROW(op, fp8_e4m3), BULK_ROW(op, fp8_e5m2)
 #define TRAINED_ROWS(op, name) \
     ROW(op, name, fp64), ROW(op, name, fp32), ROW(op, name, fp16), ROW(op, name, bf16)
 #define ROWS(op, name)           TRAINED_ROWS(op, name), ROW(op, name, fp8_e4m3), ROW(op, name, fp8_e5m2)
@@ -273,8 +291,11 @@ template <enum dtype D> static int triu_vector(const struct args *a) {
 extern "C" const struct impl moves_cuda[];
 const struct impl moves_cuda[] = {
     ROWS_AND_NVFP4(copy, simple),
+    BULK_ROWS(copy),
+    BULK_ROW(copy, nvfp4),
     ROWS_AND_NVFP4(copy, vector),
     ROWS(fill, simple),
+    BULK_ROWS(fill),
     ROWS(fill, vector),
     TRAINED_ROWS(mean_loss_backward, simple),
     TRAINED_ROWS(mean_loss_backward, vector),

@@ -2,7 +2,7 @@
  * What is read in a loop is read from other places each time, or the compiler would read it once. */
 #include "probes.h"
 
-#include "cuda_kernel.cuh"
+#include "bulk.cuh"
 
 namespace probe_kernels { /* a name of its own: the emulation finds kernels by their symbols */
 
@@ -38,6 +38,20 @@ __global__ void __launch_bounds__(READ_THREADS, READ_BLOCKS)
     }
     total = __reduce_add_sync(0xffffffffu, total);
     if (threadIdx.x % WARP == 0) atomicAdd(sum, total);
+}
+
+__global__ void __launch_bounds__(READ_THREADS)
+    bulk_read_kernel(const char *__restrict__ x, int64_t bytes, int stage_bytes, int64_t passes,
+                     uint32_t *sum) {
+#if HAS_BULK_COPIES
+    DYN_SMEM(128, char, ring);
+    SMEM(uint64_t, full, [BULK_STAGES]);
+    uint32_t total = 0;
+    bulk_read(ring, full, x, bytes, stage_bytes, passes,
+              [&](const uint4 &v) { total += sum_of(v); });
+    total = __reduce_add_sync(0xffffffffu, total);
+    if (threadIdx.x % WARP == 0) atomicAdd(sum, total);
+#endif
 }
 
 /* 16 bytes a lane, side by side: no bank conflict. The loads of a round cover the memory once, from a place that moves. */
@@ -141,6 +155,19 @@ extern "C" int probe_read(const void *x, int64_t bytes, int64_t passes, uint32_t
     const int64_t tiles = bytes / PROBE_TILE_BYTES;
     return gpu_launch(config_of(static_cast<int64_t>(gpu->sms) * READ_BLOCKS, READ_THREADS, stream),
                       read_kernel, static_cast<const uint4 *>(x), tiles, tiles * passes, sum);
+}
+
+extern "C" int probe_bulk_read(const void *x, int64_t bytes, int64_t passes, int64_t in_flight,
+                               uint32_t *sum, const struct gpu_facts *gpu, void *stream) {
+    const int stage = bulk_stage(gpu, bytes, in_flight);
+    return gpu_launch(bulk_grid(gpu, ceil_div(bytes, stage) * passes, BULK_STAGES, stage,
+                                READ_THREADS, static_cast<cudaStream_t>(stream)),
+                      bulk_read_kernel, static_cast<const char *>(x), bytes, stage, passes, sum);
+}
+
+extern "C" int probe_bulk_copy(const void *x, void *y, int64_t bytes, int64_t passes,
+                               int64_t in_flight, const struct gpu_facts *gpu, void *stream) {
+    return bulk_copy(y, x, bytes, passes, in_flight, gpu, static_cast<cudaStream_t>(stream));
 }
 
 extern "C" int probe_shared(int64_t rounds, uint32_t *sum, uint64_t *cycles,

@@ -18,6 +18,13 @@ enum {
 int probe_read(const void *x, int64_t bytes, int64_t passes, uint32_t *sum,
                const struct gpu_facts *gpu, void *stream);
 
+/* By bulk copies (sm_90 and later), with `in_flight` bytes a multiprocessor: reads all of x, as probe_read(); copies x to y. bytes is
+ * a multiple of 16. */
+int probe_bulk_read(const void *x, int64_t bytes, int64_t passes, int64_t in_flight, uint32_t *sum,
+                    const struct gpu_facts *gpu, void *stream);
+int probe_bulk_copy(const void *x, void *y, int64_t bytes, int64_t passes, int64_t in_flight,
+                    const struct gpu_facts *gpu, void *stream);
+
 /* A block a multiprocessor reads its PROBE_SHARED_BYTES of shared memory `rounds` times: word i holds i. sum[block] is
  * the sum of what was read, cycles[block] what it took. */
 int probe_shared(int64_t rounds, uint32_t *sum, uint64_t *cycles, const struct gpu_facts *gpu,

@@ -126,13 +126,17 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8],
     __trap();
 #endif
 }
-DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
-                         const double (&b)[2]) { // sm_90+; rows 0-7 and 8-15 of the result
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-                 "{%8,%9}, {%0,%1,%2,%3};"
-                 : "+d"(top[0]), "+d"(top[1]), "+d"(bottom[0]), "+d"(bottom[1])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+// Codes lie as bytes do in m16n8k32, two a byte, the lower four bits first. Thread t of four has the scales of row g + 8 t of A, t
+// below 2, and thread 0 those of column g of B: byte i of the 16 elements of k from 16 i on.
+DEV void mma_m16n8k64_nvfp4(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                            uint32_t a_scales, uint32_t b_scales) { // sm_120a
+#if defined(__CUDA_ARCH_FEAT_SM120_ALL)
+    asm volatile("mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32."
+                 "e2m1.e2m1.f32.ue4m3 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}, "
+                 "%10, {0,0}, %11, {0,0};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(a_scales),
+                   "r"(b_scales));
 #else
     __trap();
 #endif
@@ -201,6 +205,19 @@ DEV void tma_store_3d(const CUtensorMap *map, const void *smem, int c0, int c1, 
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2,%3,%4}], "
                  "[%1];" ::"l"(map),
                  "r"(smem_u32(smem)), "r"(c0), "r"(c1), "r"(c2)
+                 : "memory");
+}
+// One dimension: multiples of 16 bytes at multiples of 16.
+DEV void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(smem_u32(smem)),
+        "l"(gmem), "r"(bytes), "r"(smem_u32(bar))
+        : "memory");
+}
+DEV void bulk_store(void *gmem, const void *smem, uint32_t bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(gmem),
+                 "r"(smem_u32(smem)), "r"(bytes)
                  : "memory");
 }
 DEV void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

@@ -1,6 +1,7 @@
 /* reduce.cu - s = x . y, sum x, max x, max |x|, (sum x) / n, (sum (x - y)^2) / n; in the accumulator's type. A persistent grid reads in vectors, a block
  * joins by shuffles, and the block that finishes last joins the blocks' results in their order: the same bits each time on
  * the same GPU. nvfp4: codes are joined a block of 16 at a time in fp16, where they are exact, then scaled. */
+#include "bulk.cuh"
 #include "convert.cuh"
 #include "stream.cuh"
 
@@ -276,7 +277,35 @@ __global__ void __launch_bounds__(THREADS, blocks_per_sm<OP>)
     join_grid<OP>(s, OP::INPUTS == 2 ? xs.unit() * ys.unit() : xs.unit(), divisor, out, scratch);
 }
 
+/* The sum in fp32 with bulk copies, beside the other as a roof of reading. */
+__global__ void __launch_bounds__(THREADS)
+    bulk_sum(const float *x, float *out, reduce_scratch *scratch, int64_t n, int stage_bytes) {
+#if HAS_BULK_COPIES
+    DYN_SMEM(128, char, ring);
+    SMEM(uint64_t, full, [BULK_STAGES]);
+    const int64_t last = n / 4 * 4 + threadIdx.x; /* fewer than 4 */
+    float s[4] = {blockIdx.x == 0 && last < n ? x[last] : 0, 0, 0, 0};
+    bulk_read(ring, full, reinterpret_cast<const char *>(x), n / 4 * 16, stage_bytes, 1,
+              [&](const uint4 &v) {
+                  s[0] += __uint_as_float(v.x);
+                  s[1] += __uint_as_float(v.y);
+                  s[2] += __uint_as_float(v.z);
+                  s[3] += __uint_as_float(v.w);
+              });
+    join_grid<sum_of>((s[0] + s[1]) + (s[2] + s[3]), 1.0f, 1.0f, out, scratch);
+#endif
+}
+
 /* ---- launches ---- */
+
+static int sum_bulk(const struct args *a) {
+    const int64_t bytes = a->s.n * static_cast<int64_t>(sizeof(float));
+    const int stage = bulk_stage(a->gpu, bytes, BULK_RING);
+    return gpu_launch(
+        bulk_grid(a->gpu, ceil_div(bytes, stage), BULK_STAGES, stage, THREADS, stream_of(a)),
+        bulk_sum, operand<const float>(a, 0), operand<float>(a, 1),
+        static_cast<reduce_scratch *>(a->scratch), a->s.n, stage);
+}
 
 template <class OP, enum dtype D>
 static int launch(const struct args *a, bool vectors, double divisor) {
@@ -348,7 +377,9 @@ template <enum dtype D> static int mean_persistent(const struct args *a) {
 extern "C" const struct impl reduce_cuda[];
 const struct impl reduce_cuda[] = {
     OP_ROWS(dot),
-    OP_ROWS(sum),
+    ROWS(sum, simple),
+    {OP_sum, "bulk", DT_fp32, sum_bulk, refuses_bulk, scratch_bytes},
+    ROWS(sum, persistent),
     OP_ROWS(max),
     OP_ROWS(mean),
     VALUE_ROWS(amax, simple),

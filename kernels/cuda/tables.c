@@ -2,10 +2,11 @@
 #include "../catalogue.h"
 
 extern const struct impl casts_cuda[], elementwise_cuda[], embedding_cuda[], fma_cuda[],
-    losses_cuda[], matvec_cuda[], moves_cuda[], optimizers_cuda[], reduce_cuda[], rows_cuda[],
-    transpose_cuda[];
+    fma_wgmma_cuda[], losses_cuda[], matvec_cuda[], moves_cuda[], optimizers_cuda[], reduce_cuda[],
+    rows_cuda[], transpose_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
-    matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_tf32_cuda[];
+    matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_nvfp4_cuda[],
+    matmul_mma_tf32_cuda[];
 extern const struct impl matmul_wgmma_bf16_cuda[], matmul_wgmma_fp16_cuda[],
     matmul_wgmma_fp8_cuda[], matmul_wgmma_tf32_cuda[];
 
@@ -14,6 +15,7 @@ const struct impl *const cuda_kernels[] = {
     elementwise_cuda,
     embedding_cuda,
     fma_cuda,
+    fma_wgmma_cuda, /* after what is slower */
     losses_cuda,
     matvec_cuda,
     moves_cuda,
@@ -27,7 +29,8 @@ const struct impl *const cuda_kernels[] = {
     matmul_mma_bf16_cuda,
     matmul_mma_fp16_cuda,
     matmul_mma_fp64_cuda,
-    matmul_mma_fp8_cuda, /* after bf16, which does fp8 as well */
+    matmul_mma_fp8_cuda,   /* after bf16, which does fp8 as well */
+    matmul_mma_nvfp4_cuda, /* after bf16, as fp8 */
     matmul_mma_tf32_cuda,
     matmul_wgmma_bf16_cuda,
     matmul_wgmma_fp16_cuda,

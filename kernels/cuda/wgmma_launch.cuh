@@ -6,37 +6,47 @@
 
 /* ---- forms: which tile, cluster and splits ---- */
 
-/* Clocks of the whole problem on all multiprocessors; the last round counts whole. The L2 gives 34 bytes a clock and
- * multiprocessor; of a k-tile that asks for more it is the measure. Parts are written and read; their kernel's launch
- * is 4000 clocks. Estimates, all of them. */
+/* Clocks of the whole problem on all multiprocessors; the last round counts whole. A k-tile takes what its multiplies take, or what
+ * it asks of the L2, whichever is more. The L2 gives 34 bytes a clock and multiprocessor where all ask, 64 at the most where few do.
+ * Filling and draining a pipeline is FILL clocks. Parts are written and read; their kernel's launch is LAUNCH, as is that of
+ * each pre-pass over an operand. Estimates, all of them. */
+static constexpr double L2 = 34, L2_ONE = 64, LAUNCH = 4000, FILL = 1500;
+static inline double l2_clocks(const struct args *a, double bytes, int64_t units) {
+    const double sms = a->gpu->sms, active = fmin(static_cast<double>(units), sms);
+    return bytes / fmin(L2_ONE, L2 * sms / active);
+}
+
 struct wgmma_form {
-    int bn, cluster, splits, k_each;
+    int bm, bn, cluster, splits, k_each;
     double clocks;
 };
-static inline wgmma_form wgmma_form_of(const struct args *a, int bn, int cluster, int64_t k_tiles,
-                                       int64_t splits) {
-    const double L2 = 34, LAUNCH = 4000, sms = a->gpu->sms;
-    const int64_t k_each = ceil_div(k_tiles, splits),
-                  at_once = sms < cluster ? 1 : a->gpu->sms / cluster;
+static inline wgmma_form wgmma_form_of(const struct args *a, int bm, int bn, int cluster,
+                                       int64_t k_tiles, int64_t splits) {
+    const int64_t k_each = ceil_div(k_tiles, splits), sms = a->gpu->sms,
+                  at_once = sms < cluster ? 1 : sms / cluster;
     splits = ceil_div(k_tiles, k_each); /* none is empty */
-    const int64_t units =
-        a->s.b * ceil_div(a->s.m, WGMMA_BM * cluster) * ceil_div(a->s.n, bn) * splits;
-    const double bytes = WGMMA_ROW * (WGMMA_BM + static_cast<double>(bn) / cluster);
-    const double k_tile = fmax(4.0 * bn, bytes / L2);
+    const int64_t units = a->s.b * ceil_div(a->s.m, bm * cluster) * ceil_div(a->s.n, bn) * splits;
+    const double bytes = WGMMA_ROW * (bm + static_cast<double>(bn) / cluster);
+    const double k_tile = fmax(4.0 * bn * bm / 128, l2_clocks(a, bytes, units * cluster));
     const double parts = 8.0 * static_cast<double>(splits * a->s.b * a->s.m * a->s.n);
-    return {bn, cluster, static_cast<int>(splits), static_cast<int>(k_each),
-            static_cast<double>(ceil_div(units, at_once) * k_each) * k_tile +
-                (splits > 1 ? parts / (L2 * sms) + LAUNCH : 0)};
+    return {bm,
+            bn,
+            cluster,
+            static_cast<int>(splits),
+            static_cast<int>(k_each),
+            FILL + static_cast<double>(ceil_div(units, at_once) * k_each) * k_tile +
+                (splits > 1 ? parts / (L2 * static_cast<double>(sms)) + LAUNCH : 0)};
 }
 /* The quickest; of those that are equally quick the plainest. size: bytes of an element. */
 static inline wgmma_form wgmma_best_form(const struct args *a, int size, bool promoted) {
+    static const struct { int bm, bn; } tiles[] = {{128, 256}, {128, 128}, {64, 128}};
     const int64_t k_tiles = ceil_div(a->s.k * size, WGMMA_ROW);
     wgmma_form best = {};
     for (int64_t splits = 1; splits <= 16 && (splits == 1 || k_tiles / splits >= 4); splits *= 2)
-        for (const int bn : {256, 128})
+        for (const auto &tile : tiles)
             for (const int cluster : {2, 1}) {
-                if (promoted && bn == 256) continue; /* two sums a register would not fit */
-                const wgmma_form x = wgmma_form_of(a, bn, cluster, k_tiles, splits);
+                if (promoted && tile.bn == 256) continue; /* two sums a register would not fit */
+                const wgmma_form x = wgmma_form_of(a, tile.bm, tile.bn, cluster, k_tiles, splits);
                 if (!best.bn || x.clocks < best.clocks) best = x;
             }
     return best;
@@ -77,19 +87,18 @@ static inline cudaError_t map_operand(CUtensorMap *map, CUtensorMapDataType type
                           static_cast<uint32_t>(k_major ? box : 64), CU_TENSOR_MAP_SWIZZLE_128B);
 }
 
-template <class OPERAND, int BN, bool A_K_MAJOR, bool B_K_MAJOR>
+template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p,
                                 const wgmma_form &form) {
     const int cluster = form.cluster;
-    using TILE = wgmma_tile<BN>;
     using P = typename OPERAND::product;
     const auto kernel = matmul_wgmma<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>;
     wgmma_problem q = {};
     q.C = p.C;
     q.parts = reinterpret_cast<float *>(p.scratch);
     q.batch = p.batch, q.m = p.m, q.n = p.n;
-    q.units_m = static_cast<unsigned>(ceil_div(p.m, WGMMA_BM * cluster));
-    q.tiles_n = static_cast<unsigned>(ceil_div(p.n, BN));
+    q.units_m = static_cast<unsigned>(ceil_div(p.m, TILE::BM * cluster));
+    q.tiles_n = static_cast<unsigned>(ceil_div(p.n, TILE::BN));
     q.units = p.batch * form.splits * q.units_m * q.tiles_n;
     q.k_tiles = static_cast<int>(ceil_div(static_cast<int64_t>(p.k) * OPERAND::SIZE, WGMMA_ROW));
     q.splits = form.splits, q.k_each = form.k_each;
@@ -101,9 +110,10 @@ static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p,
 
     CUtensorMap map_a, map_b, map_c = {};
     cudaError_t e =
-        map_operand(&map_a, OPERAND::MAP, OPERAND::SIZE, A_K_MAJOR, p.A, p.m, p, WGMMA_BM);
+        map_operand(&map_a, OPERAND::MAP, OPERAND::SIZE, A_K_MAJOR, p.A, p.m, p, TILE::BM);
     if (e == cudaSuccess)
-        e = map_operand(&map_b, OPERAND::MAP, OPERAND::SIZE, B_K_MAJOR, p.B, p.n, p, BN / cluster);
+        e = map_operand(&map_b, OPERAND::MAP, OPERAND::SIZE, B_K_MAJOR, p.B, p.n, p,
+                        TILE::BN / cluster);
     if (e == cudaSuccess && q.bulk) {
         tensor c = {p.C,
                     map_type<P>::value,
@@ -118,13 +128,13 @@ static cudaError_t launch_wgmma(const struct args *a, const mma_problem &p,
     if (e != cudaSuccess) return e;
 
     launch_config c;
-    c.block = dim3(WGMMA_THREADS);
+    c.block = dim3(TILE::THREADS);
     c.cluster = dim3(static_cast<unsigned>(cluster));
     c.grid = c.cluster;
-    c.smem = WGMMA_SMEM;
+    c.smem = TILE::SMEM;
     c.stream = stream_of(a);
-    int at_once = a->gpu->sms; /* a block fills its multiprocessor's shared memory */
-    if (cluster > 1) {         /* clusters may not reach all of them */
+    int at_once = a->gpu->sms * (OPERAND::PROMOTED ? 1 : TILE::BLOCKS);
+    if (cluster > 1) { /* clusters may not reach all of them */
         e = gpu_clusters_at_once(&at_once, c, kernel);
         if (e != cudaSuccess) return e;
         if (at_once < 1) return cudaErrorInvalidClusterSize;
@@ -148,10 +158,13 @@ template <class OPERAND> struct wgmma_kernels {
     }
     template <bool A_K_MAJOR, bool B_K_MAJOR>
     static cudaError_t launch(const struct args *a, const mma_problem &p) {
-        const wgmma_form best = form(a);
+        const wgmma_form x = form(a);
+        if (x.bm == 64)
+            return launch_wgmma<OPERAND, wgmma_tile<64, 128>, A_K_MAJOR, B_K_MAJOR>(a, p, x);
         if constexpr (!OPERAND::PROMOTED)
-            if (best.bn == 256) return launch_wgmma<OPERAND, 256, A_K_MAJOR, B_K_MAJOR>(a, p, best);
-        return launch_wgmma<OPERAND, 128, A_K_MAJOR, B_K_MAJOR>(a, p, best);
+            if (x.bn == 256)
+                return launch_wgmma<OPERAND, wgmma_tile<128, 256>, A_K_MAJOR, B_K_MAJOR>(a, p, x);
+        return launch_wgmma<OPERAND, wgmma_tile<128, 128>, A_K_MAJOR, B_K_MAJOR>(a, p, x);
     }
 };
 

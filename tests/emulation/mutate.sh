@@ -58,12 +58,16 @@ compiler_of() {
 # all of a kernel, some that do.
 arguments_of() {
     case $1 in
-    *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,100x72x2100" ;;
+    fma_wgmma*) echo "--impl wgmma --shape 16385x1111,129x256" ;;
+    bulk*) echo "--impl bulk" ;;
+    *nvfp4*) echo "--op matmul,bmm --impl mma_sync --dtype nvfp4 --layout nt" ;;
+    *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
 }
 generations_of() {
     case $1 in
-    *wgmma*) echo 90 ;;
+    *wgmma* | bulk*) echo 90 ;;
+    *nvfp4*) echo 120 ;;
     rows.cu) echo 90 80 ;; # clusters
     *) echo 80 90 89 ;; # 89: where fp8 is native
     esac
@@ -89,9 +93,11 @@ check_fails() {
 # hunt FILE DESCRIPTION [UNIT DTYPES]: $work/kernels has a mutant of FILE: of its units one after the other, or of UNIT, until
 # the checks of its ops fail.
 hunt() {
-    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' order cc link units=0
-    for unit in ${3:-$(units_of "$file")}; do
+    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' order cc link units=0 scope
+    for unit in ${3:-$(units_of "$file" | grep -vx 'probes\.cu')}; do # probes measure, no check runs them
         units=$((units + 1))
+        scope=$unit
+        case $file in bulk*) scope=$file ;; esac # of many rows the few that use it
         ops=$(ops_of "$unit")
         # kernels that rows of other files call
         [ -n "$ops" ] || ops=$(for user in $(units_of "${unit%.cu}.cuh"); do ops_of "$user"; done | grep . | sort -u | paste -sd, -)
@@ -106,8 +112,8 @@ hunt() {
             return
         fi
         for order in asc desc; do
-            for cc in $(generations_of "$unit"); do
-                if check_fails "$order" "$cc" "$ops" "$(arguments_of "$unit")"; then
+            for cc in $(generations_of "$scope"); do
+                if check_fails "$order" "$cc" "$ops" "$(arguments_of "$scope")"; then
                     caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
                     break 3
                 fi
@@ -133,8 +139,7 @@ mutate() {
     hunt "$file" "$file:$line $text"
 }
 
-# edit FILE DESCRIPTION SED [UNIT DTYPES]: what is no barrier, of the products by wgmma, in bf16, which has most paths, or of
-# UNIT.
+# edit FILE DESCRIPTION SED [UNIT DTYPES]: what is no barrier; of the products by wgmma, in bf16, which has most paths, unless UNIT is given.
 edit() {
     [[ "$1: $2" == *"$only"* ]] || return 0
     rm -rf "$work/kernels"
@@ -165,7 +170,7 @@ else
     [ "$mode" = sample ] || {
         f=matmul_wgmma.cuh
         edit $f 'full: two arrivals' 's/(mbar_init\(&full\[i\], )1/\12/'
-        edit $f 'empty: arrivals of one block' 's/CONSUMER_WARPS \* p\.cluster/CONSUMER_WARPS/'
+        edit $f 'empty: arrivals of one block' 's/TILE::WARPS \* p\.cluster/TILE::WARPS/'
         edit $f 'empty: the other parity' 's/at\.parity \^ 1/at.parity/'
         edit $f 'full: the other parity' 's/(full\[at\.stage\], at\.parity)\)/\1 ^ 1)/'
         edit $f 'parity: always the same' 's/parity \^= 1;/;/'
@@ -208,6 +213,40 @@ else
         edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
         edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/'
         edit $f 'map: the swizzle of C' 's/16,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/16,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
+        f=fma_wgmma.cu
+        edit $f 'rounds: the last is left out' 's/j < rest/j + 1 < rest/' $f
+        edit $f 'fours: one too few' 's/a->s\.k \/ rounds_of_four<D>,/a->s.k \/ rounds_of_four<D> - 1,/' $f
+        edit $f 'sums: of the count before as well' 's/i > 0 \|\| step > 0/true/' $f
+        edit $f 'sums: of the last four alone' 's/i > 0 \|\| step > 0/step > 0/' $f
+        edit $f 'B: minus where A has it' 's/place<D>\(b, N, 2\)/place<D>(b, N, 1)/' $f
+        edit $f 'A: the step along k' 's/from_a \+ static_cast<uint64_t>\(step/from_a + static_cast<uint64_t>(0 * step/' $f
+        edit $f 'the lanes of a block' 's/blockIdx\.x\) \* LANES/blockIdx.x) * N/' $f
+        f=bulk.cuh
+        edit $f 'read: the other parity' 's/full\[stage\], parity\)/full[stage], parity ^ 1)/' reduce.cu fp32
+        edit $f 'read: always the same parity' 's/parity \^= 1;/;/' reduce.cu fp32
+        edit $f 'bytes expected: too few' 's/full\[stage\], chunk\.size\(\)\);/full[stage], chunk.size() - 16);/' reduce.cu fp32
+        edit $f 'the last chunk is whole' 's/bytes - first\(\) < stage \? bytes - first\(\) : stage/stage/' reduce.cu fp32
+        edit $f 'a chunk is left out' 's/visits - blockIdx\.x - 1\) \/ blocks \+ 1/visits - blockIdx.x) \/ blocks/' reduce.cu fp32
+        f=bulk.cu
+        edit $f 'copy: waits for one store less' 's/bulk_wait_read<BULK_STORES - 1>/bulk_wait_read<BULK_STORES>/' $f fp32
+        edit $f 'copy: fills another stage' 's/\(filling \+ 1\) % BULK_STAGES/(filling + 1) % (BULK_STAGES - 1)/' $f fp32
+        edit $f 'copy: the other parity' 's/full\[stage\], parity\)/full[stage], parity ^ 1)/' $f fp32
+        edit $f 'copy: always the same parity' 's/parity \^= 1;/;/' $f fp32
+        edit $f 'copy: the last byte' 's/last < bytes\) y\[last\] = x/last + 1 < bytes) y[last] = x/' $f fp8_e4m3
+        edit $f 'fill: the pattern of what is left' 's/8 \* \(last % 8\)/8 * (last % 2)/' $f fp32
+        f=mma_tile.cuh
+        edit $f 'scales: of the first k-tile' 's/scales \+= scale_pitch/scales += 0 * scale_pitch/' matmul_mma_nvfp4.cu nvfp4
+        edit $f 'scales: half of them' 's/(threadIdx\.x < EXTENT \* SCALE_BYTES \/ )16/\132/' matmul_mma_nvfp4.cu nvfp4
+        edit $f 'scales of A: the same rows' 's/lane % 2 \* 8/lane % 2 * 0/' matmul_mma_nvfp4.cu nvfp4
+        edit $f 'scales of B: the first 64 of k' 's/(\(col \+ 8 \* j\) \* SCALE_BYTES) \+ 4 \* step/\1/' matmul_mma_nvfp4.cu nvfp4
+        f=matmul_mma_nvfp4.cu
+        edit $f 'scales: packed as of the first k-tile' 's/row\) \* width \+ tile \* SCALE_BYTES/row) * width/' $f nvfp4
+        edit $f 'scales: of the first matrix' 's/scale_stride = x\.k_tiles/scale_stride = 0/' $f nvfp4
+        f=matmul_mma_fp64.cu
+        edit $f 'm16n8k16: rows of A swapped' 's/\{x\[0\], y\[0\], x\[1\], y\[1\]/{x[0], x[1], y[0], y[1]/' $f fp64
+        edit $f 'm16n8k16: the same rows in both parts' 's/wm \+ part \* 8 \* ROWS/wm + 0 * part/' $f fp64
+        edit $f 'm16n8k16: B in one buffer' 's/b\[k % 2\], tile_b/b[0], tile_b/' $f fp64
+        f=wgmma_launch.cuh
         edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
         edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, WGMMA_ROW\)\)/OPERAND::SIZE - 63, WGMMA_ROW))/'
     }
@@ -262,8 +301,6 @@ else
         wrapper 'mma tf32: registers of B swapped' "$join"'s/(tf32\.tf32\.f32 [^;]*)\{%8,%9\}/\1{%9,%8}/'
         wrapper 'mma e4m3: the type of e5m2' "$join"'s/f32\.e4m3\.e4m3\.f32/f32.e5m2.e5m2.f32/'
         wrapper 'mma e5m2: registers of A swapped' "$join"'s/(e5m2\.e5m2\.f32 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/'
-        wrapper 'mma f64, 16x8x8: registers of A swapped' "$join"'s/(m16n8k8\.row\.col\.f64[^;]*\{%4),%5,%6,/\1,%6,%5,/'
-        wrapper 'mma f64, 16x8x8: registers of B swapped' "$join"'s/(m16n8k8\.row\.col\.f64[^;]*)\{%8,%9\}/\1{%9,%8}/'
         wrapper 'mma f64, 16x8x16: registers of A swapped' "$join"'s/(m16n8k16\.row\.col\.f64[^;]*\{%4),%5,%6,/\1,%6,%5,/'
         wrapper 'mma f64, 16x8x16: registers of B swapped' "$join"'s/(m16n8k16\.row\.col\.f64[^;]*)\{%12,%13,/\1{%13,%12,/'
         wrapper 'load32: words swapped' 's/\{%0,%1,%2,%3,%4,%5,%6,%7\}, \[%8\]/{%1,%0,%2,%3,%4,%5,%6,%7}, [%8]/' 100a
@@ -274,6 +311,10 @@ else
         wrapper 'store32, streaming: half of it' 's/st\.global\.cs\.v8\.b32/st.global.cs.v8.b16/' 100a
         wrapper 'sqrt.approx: its reciprocal' 's/sqrt\.approx\.f32/rsqrt.approx.f32/'
         wrapper 'mma f64: A and B swapped' "$join"'s/(m8n8k4[^;]*)\{%2\}, \{%3\}/\1{%3}, {%2}/'
+        wrapper 'mma nvfp4: registers of A swapped' "$join"'s/(ue4m3 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/' 120a
+        wrapper 'mma nvfp4: registers of B swapped' "$join"'s/(ue4m3 [^;]*)\{%8,%9\}/\1{%9,%8}/' 120a
+        wrapper 'mma nvfp4: scales swapped' "$join"'s/%10, \{0,0\}, %11,/%11, {0,0}, %10,/' 120a
+        wrapper 'mma nvfp4: scales of threads 2 and 3' "$join"'s/%10, \{0,0\}/%10, {0,1}/' 120a
         wrapper 'ldmatrix: .trans where it should not be' 's/m8n8\.x4\.shared/m8n8.x4.trans.shared/'
         wrapper 'ldmatrix.trans: .trans forgotten' 's/m8n8\.x4\.trans\.shared/m8n8.x4.shared/'
         wrapper 'ldmatrix: registers swapped' "$join"'s/(m8n8\.x4\.shared\.b16 \{%0),%1,%2,/\1,%2,%1,/'
@@ -314,6 +355,9 @@ else
         wrapper 'TMA, three dimensions: the matrix' "$join"'s/\{%3,%4,%5\}\], \[%2\];/{%3,%4,%4}], [%2];/'
         wrapper 'TMA multicast, three dimensions: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4,%5\}\], \[%2\], %6/ [%0], [%1, {%3,%4,%5}], [%2]/'
         wrapper 'TMA store: coordinates swapped' "$join"'s/\{%2,%3,%4\}\], \[%1\]/{%3,%2,%4}], [%1]/'
+        wrapper 'bulk load: addresses swapped' "$join"'s/\[%0\], \[%1\], %2, \[%3\];/[%3], [%1], %2, [%0];/'
+        wrapper 'bulk load: half of it' 's/("l"\(gmem\), "r"\()bytes/\1bytes \/ 2/'
+        wrapper 'bulk store of one dimension: half of it' ':a;N;$!ba;s/("r"\(smem_u32\(smem\)\), "r"\()bytes/\1bytes \/ 2/'
         wrapper 'bulk store: no commit' 's/cp\.async\.bulk\.commit_group;//'
         wrapper 'bulk store: waits for one less' 's/wait_group\.read %0;" ::"n"\(KEEP\)/wait_group.read %0;" ::"n"(KEEP + 1)/'
         wrapper 'setmaxnreg: dec for inc' 's/setmaxnreg\.inc/setmaxnreg.dec/'

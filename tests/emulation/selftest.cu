@@ -23,6 +23,11 @@
 #else
 #define HAS_MULTICAST 0
 #endif
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM120_ALL)
+#define HAS_SM120A 1
+#else
+#define HAS_SM120A 0
+#endif
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define HAS_SM90A 1
 #else
@@ -93,31 +98,33 @@ __global__ void mma_f64_kernel(const double *A, const double *B, double *C) { /*
     C[g * 8 + 2 * t + 1] = d[1];
 }
 
-/* The tall ones of sm_90, C[16,8]: a and b as above, an element a register. */
-struct f64_k8 {
-    static constexpr int K = 8;
-    static DEV void run(double (&d)[4], const double (&a)[4], const double (&b)[2]) {
-        double top[2] = {d[0], d[1]}, bottom[2] = {d[2], d[3]};
-        gpu::mma_m16n8k8_f64(top, bottom, a, b);
-        for (int j = 0; j < 4; j++) d[j] = j < 2 ? top[j] : bottom[j - 2];
-    }
-};
-struct f64_k16 {
-    static constexpr int K = 16;
-    static DEV void run(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
-        gpu::mma_m16n8k16_f64(d, a, b);
-    }
-};
-template <class OP>
+/* The tall one of sm_90, C[16,8]: a and b as above, an element a register. */
 __global__ void mma_tall_f64_kernel(const double *A, const double *B, double *C) {
-    constexpr int K = OP::K;
+    constexpr int K = 16;
     const int g = threadIdx.x / 4, t = threadIdx.x % 4;
     double a[K / 2], b[K / 4], d[4];
     for (int j = 0; j < K / 2; j++) a[j] = A[(g + 8 * (j % 2)) * K + t + 4 * (j / 2)];
     for (int j = 0; j < K / 4; j++) b[j] = B[g * K + t + 4 * j];
     for (int j = 0; j < 4; j++) d[j] = C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2];
-    OP::run(d, a, b);
+    gpu::mma_m16n8k16_f64(d, a, b);
     for (int j = 0; j < 4; j++) C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2] = d[j];
+}
+
+/* ---- nvfp4: C[16,8] += A[16,64] B[8,64] of two codes a byte, a scale every 16 of k; the threads that give none give NaN ---- */
+
+__global__ void mma_nvfp4_kernel(const unsigned char *A, const uint32_t *a_scales,
+                                 const unsigned char *B, const uint32_t *b_scales, float *C) {
+#if HAS_SM120A
+    const int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    const uint32_t nan = 0x7f7f7f7fu;
+    uint32_t a[4], b[2];
+    float d[4];
+    for (int j = 0; j < 4; j++) a[j] = word_at(A + (g + 8 * (j % 2)) * 32 + 4 * (t + 4 * (j / 2)));
+    for (int j = 0; j < 2; j++) b[j] = word_at(B + g * 32 + 4 * (t + 4 * j));
+    for (int j = 0; j < 4; j++) d[j] = C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2];
+    gpu::mma_m16n8k64_nvfp4(d, a, b, t < 2 ? a_scales[g + 8 * t] : nan, t == 0 ? b_scales[g] : nan);
+    for (int j = 0; j < 4; j++) C[(g + 8 * (j / 2)) * 8 + 2 * t + j % 2] = d[j];
+#endif
 }
 
 /* ---- ldmatrix: 32 rows of eight 16-bit elements, out[lane][register][half] ---- */
@@ -320,6 +327,39 @@ __global__ void tma_3d_kernel(const __grid_constant__ CUtensorMap from,
 #endif
 }
 
+/* ---- bulk copies of one dimension: two loads into each half, which is stored where the other came from, and overwritten once
+ * it is read ---- */
+
+__global__ void bulk_kernel(const unsigned char *in, unsigned char *out) {
+#if HAS_SM90
+    SMEM_ALIGNED(16, unsigned char, s, [2][512]);
+    SMEM(uint64_t, bar, [2]);
+    const int lane = threadIdx.x;
+    if (lane == 0) {
+        gpu::mbar_init(&bar[0], 1);
+        gpu::mbar_init(&bar[1], 1);
+        gpu::mbar_fence_init();
+        for (int half = 0; half < 2; half++) {
+            gpu::mbar_arrive_expect_tx(&bar[half], 496);
+            gpu::bulk_load(s[half] + 16, in + 512 * half + 32, 480, &bar[half]);
+            gpu::bulk_load(s[half], in + 512 * half, 16, &bar[half]);
+        }
+    }
+    __syncwarp(); /* the barriers are there */
+    for (int half = 0; half < 2; half++) {
+        gpu::mbar_wait(&bar[half], 0);
+        out[1024 + 32 * half + lane] = s[half][15 * lane];
+        if (lane == 0) {
+            gpu::bulk_store(out + 512 * (1 - half), s[half], 496);
+            gpu::bulk_commit();
+            gpu::bulk_wait_read<0>();
+        }
+        __syncwarp(); /* the half may be overwritten */
+        for (int i = lane; i < 512; i += 32) s[half][i] = 7;
+    }
+#endif
+}
+
 /* ---- the same for both blocks of a cluster ---- */
 
 __global__ void tma_3d_multicast_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out) {
@@ -480,13 +520,51 @@ static void test_mma_f64() {
     report("mma_m8n8k4_f64", c.read() == C);
 }
 
-template <class OP> static void test_mma_tall_f64(const char *name) {
-    const auto A = small_integers<double>(16 * OP::K), B = small_integers<double>(8 * OP::K);
+static void test_mma_tall_f64() {
+    const auto A = small_integers<double>(16 * 16), B = small_integers<double>(8 * 16);
     auto C = small_integers<double>(16 * 8);
     const buffer<double> a(A), b(B), c(C);
-    must(gpu_launch(threads(32), mma_tall_f64_kernel<OP>, a.p, b.p, c.p), name);
-    multiply(A, B, C, 16, 8, OP::K);
-    report(name, c.read() == C);
+    must(gpu_launch(threads(32), mma_tall_f64_kernel, a.p, b.p, c.p), "mma_m16n8k16_f64");
+    multiply(A, B, C, 16, 8, 16);
+    report("mma_m16n8k16_f64", c.read() == C);
+}
+
+static void test_mma_nvfp4() {
+    static const float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    std::vector<unsigned char> A(16 * 32), B(8 * 32);
+    std::vector<uint32_t> a_scales(16), b_scales(8);
+    auto C = small_integers<float>(16 * 8);
+    uint32_t state = 1;
+    const auto draw = [&state] { return (state = state * 1664525u + 1013904223u) >> 8; };
+    const auto exponents = [&draw] { /* 1/2 to 6, of two bits: all sums are exact */
+                                     uint32_t word = 0;
+                                     for (int i = 0; i < 4; i++)
+                                         word |= (0x30u + 4 * (draw() % 8)) << 8 * i;
+                                     return word;
+    };
+    for (auto &x : A) x = static_cast<unsigned char>(draw());
+    for (auto &x : B) x = static_cast<unsigned char>(draw());
+    for (auto &x : a_scales) x = exponents();
+    for (auto &x : b_scales) x = exponents();
+    const buffer<unsigned char> a(A), b(B);
+    const buffer<uint32_t> sa(a_scales), sb(b_scales);
+    const buffer<float> c(C);
+    must(gpu_launch(threads(32), mma_nvfp4_kernel, a.p, sa.p, b.p, sb.p, c.p),
+         "mma_m16n8k64_nvfp4");
+    const auto value = [](const std::vector<unsigned char> &x, const std::vector<uint32_t> &scales,
+                          int row, int k) {
+        const uint32_t code = x[static_cast<size_t>(row * 32 + k / 2)] >> 4 * (k % 2) & 15,
+                       scale = scales[static_cast<size_t>(row)] >> 8 * (k / 16) & 255;
+        const float v = values[code & 7] * ldexpf(1 + static_cast<float>(scale & 7) / 8,
+                                                  static_cast<int>(scale >> 3) - 7);
+        return code & 8 ? -v : v;
+    };
+    for (int m = 0; m < 16; m++)
+        for (int n = 0; n < 8; n++)
+            for (int k = 0; k < 64; k++)
+                C[static_cast<size_t>(m * 8 + n)] +=
+                    value(A, a_scales, m, k) * value(B, b_scales, n, k);
+    report("mma_m16n8k64_nvfp4", c.read() == C);
 }
 
 template <bool TRANS> static void test_ldmatrix(const char *name) {
@@ -689,6 +767,23 @@ static void test_tma_3d(int cc) {
     report("tma_load_3d_multicast", is_right(tiles.data()) && is_right(tiles.data() + 8 * 64));
 }
 
+static void test_bulk() {
+    std::vector<unsigned char> in, want(1024 + 64, 9);
+    for (int i = 0; i < 1024; i++) in.push_back(static_cast<unsigned char>(i % 251 + i / 512));
+    for (int half = 0; half < 2; half++) {
+        const auto loaded =
+            [&](int i) { /* byte i of the half */
+                         return in[static_cast<size_t>(512 * half + (i < 16 ? i : i + 16))];
+            };
+        for (int i = 0; i < 496; i++) want[static_cast<size_t>(512 * (1 - half) + i)] = loaded(i);
+        for (int lane = 0; lane < 32; lane++)
+            want[static_cast<size_t>(1024 + 32 * half + lane)] = loaded(15 * lane);
+    }
+    const buffer<unsigned char> from(in), to(std::vector<unsigned char>(1024 + 64, 9));
+    must(gpu_launch(threads(32), bulk_kernel, from.p, to.p), "bulk_load, bulk_store");
+    report("bulk_load, bulk_store", to.read() == want);
+}
+
 template <class T, gpu::wgmma_type TYPE, int N, int TRANS = 0>
 static void test_wgmma(const char *name, int accumulate = 1) {
     constexpr int K = 128 / static_cast<int>(sizeof(T));
@@ -762,12 +857,12 @@ int main(int argc, char **argv) {
         puts("fp8 mma                  skip: sm_89");
     }
     if (cc >= 90) {
-        test_mma_tall_f64<f64_k8>("mma_m16n8k8_f64");
-        test_mma_tall_f64<f64_k16>("mma_m16n8k16_f64");
+        test_mma_tall_f64();
         test_mbarrier();
         test_tma(cc);
         test_cluster_peer();
         test_tma_3d(cc);
+        test_bulk();
         test_stmatrix();
     } else {
         puts("tall fp64 mma            skip: sm_90");
@@ -779,6 +874,10 @@ int main(int argc, char **argv) {
     } else {
         puts("wgmma, setmaxnreg        skip: sm_90a");
     }
+    if (cc == 120)
+        test_mma_nvfp4();
+    else
+        puts("mma_m16n8k64_nvfp4       skip: sm_120a");
     if (cc >= 100) {
         test_access32<uint32_t, false>("load32, store32 of words");
         test_access32<uint32_t, true>("the same, streaming");

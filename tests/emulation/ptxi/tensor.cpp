@@ -64,7 +64,37 @@ static int items(const operand &o) {
     return o.kind == operand::list ? static_cast<int>(o.items.size()) : 1;
 }
 
+/* d, a, b, c, scales of a, {byte, thread}, of b, {byte, thread}: which threads of four give the scales, always the first two of
+ * a, and the first of b. */
+static void scaled_multiply(machine &m, const instruction &i) {
+    const bool is_nvfp4 = i.M == 16 && i.N == 8 && i.K == 64 && i.has("kind::mxf4nvf4") &&
+                          i.has("scale_vec::4X") && i.has("ue4m3") && i.t[0] == type::f32 &&
+                          i.t[1] == type::e2m1 && i.t[2] == type::e2m1 && i.t[3] == type::f32;
+    if (!is_nvfp4 || !i.has(m_row) || !i.has(m_col) || i.o.size() != 8)
+        refuse(i, "this block-scaled mma is not emulated");
+    if (items(i.o[0]) != 4 || items(i.o[1]) != 4 || items(i.o[2]) != 2 || items(i.o[3]) != 4)
+        refuse(i, "wrong numbers of registers");
+    for (const size_t o : {size_t(5), size_t(7)})
+        for (int j = 0; j < 2; j++)
+            if (item(m, i.o[o], j, type::u16) != 0) refuse(i, "these selectors are not emulated");
+    uint32_t a[4], b[2];
+    float d[4];
+    for (int j = 0; j < 4; j++) a[j] = static_cast<uint32_t>(item(m, i.o[1], j, type::b32));
+    for (int j = 0; j < 2; j++) b[j] = static_cast<uint32_t>(item(m, i.o[2], j, type::b32));
+    for (int j = 0; j < 4; j++)
+        d[j] = static_cast<float>(float_of(item(m, i.o[3], j, type::b32), type::f32));
+    gpu::mma_m16n8k64_nvfp4(d, a, b, static_cast<uint32_t>(read(m, i.o[4], type::b32)),
+                            static_cast<uint32_t>(read(m, i.o[6], type::b32)));
+    for (int j = 0; j < 4; j++)
+        write(m, i.o[0].items[static_cast<size_t>(j)],
+              bits_of(static_cast<double>(d[j]), type::f32), type::b32);
+}
+
 void matrix_multiply(machine &m, const instruction &i) {
+    if (i.has("block_scale")) {
+        scaled_multiply(m, i);
+        return;
+    }
     const type d = i.t[0], a = i.t[1], b = i.t[2], c = i.t[3];
     const bool is_double = a == type::f64, is_half = d == type::f16;
     const int width = is_double ? 8 : 4;
@@ -211,6 +241,21 @@ static void copy_tensor(machine &m, const instruction &i) {
         simt::tma_store(map, shared_address(m, i.o[1]), c, rank);
 }
 
+static void copy_bytes(machine &m, const instruction &i) { /* async.bulk.<target>.<source> */
+    const bool is_load = i.words[2].compare(0, 6, "shared") == 0;
+    const operand &global = i.o[is_load ? 1 : 0];
+    if (global.r < 0 || i.has("multicast::cluster") ||
+        i.words[3] != (is_load ? "global" : "shared::cta"))
+        refuse(i, "this bulk copy is not emulated");
+    auto *gmem = reinterpret_cast<void *>(m.r[global.r] + global.value);
+    const auto bytes = static_cast<uint32_t>(read(m, i.o[2], type::u32));
+    if (is_load)
+        simt::bulk_load(shared_address(m, i.o[0]), gmem, bytes,
+                        reinterpret_cast<uint64_t *>(shared_address(m, i.o[3])));
+    else
+        simt::bulk_store(gmem, shared_address(m, i.o[1]), bytes);
+}
+
 void copy_async(machine &m, const instruction &i) {
     if (!i.has(m_async)) refuse(i, "not asynchronous");
     if (i.has("bulk")) {
@@ -221,7 +266,7 @@ void copy_async(machine &m, const instruction &i) {
         else if (i.has("tensor"))
             copy_tensor(m, i);
         else
-            refuse(i, "this bulk copy is not emulated");
+            copy_bytes(m, i);
         return;
     }
     if (i.has("commit_group")) {

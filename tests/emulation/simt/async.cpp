@@ -208,11 +208,17 @@ static uint32_t box_bytes(const tensor_map &m) {
     for (int i = 0; i < m.rank; i++) n *= m.box[i];
     return n;
 }
+static uint32_t bytes_of(const bulk_copy &c) { return c.gmem ? c.bytes : box_bytes(c.map); }
 
 /* Moves the box between the tensor and a block's window; what is outside the tensor reads as zero and is not written.
  * */
 static void move_box(const bulk_copy &c, char *window) {
     const tensor_map &m = c.map;
+    if (c.gmem) { /* no box: bytes */
+        char *s = window + smem_u32(c.smem);
+        memcpy(c.store ? c.gmem : s, c.store ? s : c.gmem, c.bytes);
+        return;
+    }
     const uint32_t row = static_cast<uint32_t>(m.box[0]) * m.element_bytes,
                    rows = box_bytes(m) / row, base = smem_u32(c.smem);
     for (uint32_t y = 0; y < rows; y++) {
@@ -257,7 +263,7 @@ static void carry_out(const bulk_copy &c) {
         if (b.alive == 0) fail("a TMA load arrives in a block that has ended");
         move_box(c, b.window);
         phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(b.window + c.bar), "a TMA load");
-        m.tx -= box_bytes(c.map);
+        m.tx -= bytes_of(c);
         check(m);
     }
 }
@@ -295,9 +301,7 @@ static bulk_copy bulk_copy_of(const void *map, const void *smem, const int *at, 
     return c;
 }
 
-void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank,
-              uint16_t blocks) {
-    bulk_copy c = bulk_copy_of(map, smem, at, rank, "a TMA load");
+static void load(bulk_copy c, void *smem, uint64_t *bar, uint16_t blocks) {
     c.bar = smem_u32(bar);
     c.blocks = blocks ? blocks : static_cast<uint16_t>(1u << c.block->rank);
     if (c.blocks >> now->blocks.size())
@@ -306,25 +310,58 @@ void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int ran
         if (!(c.blocks >> r & 1)) continue;
         char *window = now->blocks[r].window;
         phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(window + c.bar), "a TMA load");
-        note_write(window + smem_u32(smem), box_bytes(c.map));
+        note_write(window + smem_u32(smem), bytes_of(c));
         TSAN(__tsan_release(&m.sync[m.phase & 1])); /* the phase's end shows the tile */
         (void)m;
         const quiet q;
-        if (schedule.async != async_kind::eager)
-            memset(window + smem_u32(smem), 0xff, box_bytes(c.map));
+        if (schedule.async != async_kind::eager) memset(window + smem_u32(smem), 0xff, bytes_of(c));
     }
     const quiet q;
     issue(c);
 }
 
-void tma_store(const void *map, const void *smem, const int *at, int rank) {
-    bulk_copy c = bulk_copy_of(map, smem, at, rank, "a TMA store");
+static void store(bulk_copy c, const void *smem) {
     c.store = true;
     c.group = cur->bulk_group;
-    note_read(smem, box_bytes(c.map));
+    note_read(smem, bytes_of(c));
     const quiet q;
-    c.source.assign(c.smem, c.smem + box_bytes(c.map));
+    c.source.assign(c.smem, c.smem + bytes_of(c));
     issue(c);
+}
+
+void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank,
+              uint16_t blocks) {
+    load(bulk_copy_of(map, smem, at, rank, "a TMA load"), smem, bar, blocks);
+}
+
+void tma_store(const void *map, const void *smem, const int *at, int rank) {
+    store(bulk_copy_of(map, smem, at, rank, "a TMA store"), smem);
+}
+
+static bulk_copy flat_copy_of(const void *gmem, const void *smem, uint32_t bytes, const char *op) {
+    need_cc(90, op);
+    bulk_copy c = {};
+    c.gmem = static_cast<char *>(const_cast<void *>(gmem));
+    c.bytes = bytes;
+    c.smem = static_cast<char *>(const_cast<void *>(smem));
+    if (bytes == 0 || bytes % 16) fail("%s of %u bytes", op, bytes);
+    if (reinterpret_cast<uintptr_t>(gmem) % 16 || smem_u32(smem) % 16)
+        fail("%s is misaligned: %p, shared +%u", op, gmem, smem_u32(smem));
+    c.block = owner_of(smem);
+    c.by = cur;
+    return c;
+}
+
+void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar) {
+    const bulk_copy c = flat_copy_of(gmem, smem, bytes, "a bulk load");
+    note_read(gmem, bytes);
+    load(c, smem, bar, 0);
+}
+
+void bulk_store(void *gmem, const void *smem, uint32_t bytes) {
+    const bulk_copy c = flat_copy_of(gmem, smem, bytes, "a bulk store");
+    note_write(gmem, bytes);
+    store(c, smem);
 }
 
 void bulk_commit() { cur->bulk_group++; }

@@ -204,12 +204,45 @@ DEV void mma_m16n8k16_f64(double (&d)[4], const double (&a)[8], const double (&b
         },
         nullptr);
 }
-DEV void mma_m16n8k8_f64(double (&top)[2], double (&bottom)[2], const double (&a)[4],
-                         const double (&b)[2]) { // sm_90+; rows 0-7 and 8-15 of the result
-    mma_m8n8k4_f64(top, a[0], b[0]);
-    mma_m8n8k4_f64(bottom, a[1], b[0]);
-    mma_m8n8k4_f64(top, a[2], b[1]);
-    mma_m8n8k4_f64(bottom, a[3], b[1]);
+// Codes lie as bytes do in m16n8k32, two a byte, the lower four bits first. Thread t of four has the scales of row g + 8 t of A, t
+// below 2, and thread 0 those of column g of B: byte i of the 16 elements of k from 16 i on.
+inline float e2m1_f(uint32_t word, int i) {
+    static const float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    const uint32_t code = word >> 4 * i & 15;
+    return code & 8 ? -values[code & 7] : values[code & 7];
+}
+DEV void mma_m16n8k64_nvfp4(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                            uint32_t a_scales, uint32_t b_scales) { // sm_120a
+    simt::need_cc(120, "mma.m16n8k64 of nvfp4", true);
+    struct IO {
+        const uint32_t *a, *b;
+        float *d;
+        uint32_t a_scales, b_scales;
+    } io{a, b, d, a_scales, b_scales};
+    simt::warp_collective(
+        ~0u, "mma.m16n8k64.nvfp4", &io,
+        [](void *const *in, uint32_t, const void *) {
+            const auto of = [in](int lane) { return static_cast<IO *>(in[lane]); };
+            double A[16][64], B[64][8];
+            for (int k = 0; k < 64; k++) {
+                const int t = k % 32 / 8, r = k / 32, e = k % 8;
+                for (int row = 0; row < 16; row++)
+                    A[row][k] =
+                        e2m1_f(of(row % 8 * 4 + t)->a[2 * r + row / 8], e) *
+                        f8_f<__NV_E4M3>(of(row % 8 * 4 + row / 8)->a_scales & 0x7f7f7f7f, k / 16);
+                for (int col = 0; col < 8; col++)
+                    B[k][col] = e2m1_f(of(col * 4 + t)->b[r], e) *
+                                f8_f<__NV_E4M3>(of(col * 4)->b_scales & 0x7f7f7f7f, k / 16);
+            }
+            for (int l = 0; l < 32; l++)
+                for (int i = 0; i < 4; i++) {
+                    double sum = 0;
+                    for (int k = 0; k < 64; k++)
+                        sum += A[l / 4 + 8 * (i / 2)][k] * B[k][2 * (l % 4) + i % 2];
+                    of(l)->d[i] += static_cast<float>(sum);
+                }
+        },
+        nullptr);
 }
 // ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
 DEV void mbar_init(uint64_t *bar, uint32_t count) { simt::mbar_init(bar, count); }
@@ -244,6 +277,12 @@ DEV void tma_load_3d_multicast(void *smem, const CUtensorMap *map, uint64_t *bar
 DEV void tma_store_3d(const CUtensorMap *map, const void *smem, int c0, int c1, int c2) {
     int c[3] = {c0, c1, c2};
     simt::tma_store(map, smem, c, 3);
+}
+DEV void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar) {
+    simt::bulk_load(smem, gmem, bytes, bar);
+}
+DEV void bulk_store(void *gmem, const void *smem, uint32_t bytes) {
+    simt::bulk_store(gmem, smem, bytes);
 }
 DEV void bulk_commit() { simt::bulk_commit(); }
 template <int KEEP> DEV void bulk_wait_read() { simt::bulk_wait(KEEP); }

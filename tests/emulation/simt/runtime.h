@@ -130,6 +130,9 @@ constexpr uint64_t MAGIC = 0x6d62617272696572ull;
 /* blocks: one bit a block of the cluster that receives the tile at the same offset; 0: the one that holds smem. */
 void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank, uint16_t blocks);
 void tma_store(const void *map, const void *smem, const int *at, int rank);
+/* Of one dimension: multiples of 16 bytes at multiples of 16. */
+void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar);
+void bulk_store(void *gmem, const void *smem, uint32_t bytes);
 void bulk_commit();
 void bulk_wait(int keep);
 

@@ -122,6 +122,8 @@ struct phase_barrier { /* an mbarrier */
 struct bulk_copy {
     bool store;
     tensor_map map;
+    char *gmem; /* of one dimension: from or to here, so many bytes; else NULL and 0 */
+    uint32_t bytes;
     char *smem;
     int at[5];
     struct block *block;
