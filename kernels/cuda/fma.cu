@@ -242,20 +242,19 @@ template <class TILE> int mma_sync(const struct args *a) {
 /* ---- tcgen05 ---- */
 
 enum {
-    TC_LANES = 128 * 256, /* of y, an instruction's accumulators: half of tensor memory, for two blocks a multiprocessor */
+    TC_LANES = 128 * 256, /* of y: an instruction's sums, half of tensor memory */
     TC_THREADS = 128,
     TC_ROW = 128, /* bytes of an operand's row: four instructions' */
     TC_OPERAND_BYTES = (128 + 128 + 256) * TC_ROW, /* A; A for what k leaves over; B */
+    TC_SMEM = 80 << 10, /* more than they need: a third block would wait for tensor memory */
 };
 
 /* KIND, FORMAT of tcgen05.mma. */
 template <enum dtype D> struct tc_format {
-    static constexpr auto KIND = D == DT_tf32                  ? gpu::tcgen05_kind::tf32
+    static constexpr auto KIND = D == DT_tf32                   ? gpu::tcgen05_kind::tf32
                                  : D == DT_fp16 || D == DT_bf16 ? gpu::tcgen05_kind::f16
                                                                 : gpu::tcgen05_kind::f8f6f4;
-    static constexpr uint32_t FORMAT = D == DT_tf32                         ? 2
-                                       : D == DT_bf16 || D == DT_fp8_e5m2 ? 1
-                                                                            : 0;
+    static constexpr uint32_t FORMAT = D == DT_tf32 ? 2 : D == DT_bf16 || D == DT_fp8_e5m2 ? 1 : 0;
 };
 
 /* Pairs (v1, v2) along rows of an operand of which in every 32 bytes the first `rounds` are there; swizzled by 128 bytes. */
@@ -267,15 +266,15 @@ template <class T> DEV void fill_operand(T *to, const T *v, int rows, int rounds
     }
 }
 
-/* Blocks share the instructions of all tiles of y evenly; where a tile falls to two, both add to it. */
+/* Two blocks a multiprocessor share the instructions of all tiles of y evenly; where a tile falls to two, both add to it. */
 template <enum dtype D>
 __global__ void __launch_bounds__(TC_THREADS)
     tcgen05_kernel(const typename element<D>::type *__restrict__ x,
-                   const typename element<D>::type *__restrict__ w, float *__restrict__ y, int64_t n,
-                   int64_t k) {
+                   const typename element<D>::type *__restrict__ w, float *__restrict__ y,
+                   int64_t n, int64_t k) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM100_ALL)
     using T = typename element<D>::type;
-    constexpr int ROUNDS = 16 / static_cast<int>(sizeof(T)); /* of an instruction, of 32 bytes of k */
+    constexpr int ROUNDS = 16 / static_cast<int>(sizeof(T)); /* of an instruction */
     DYN_SMEM(1024, char, shared); /* [128][TC_ROW] A, A of the rest, [256][TC_ROW] B */
     SMEM(uint64_t, done, [1]);
     SMEM(uint32_t, memory, [1]);
@@ -305,7 +304,7 @@ __global__ void __launch_bounds__(TC_THREADS)
     uint32_t parity = 0;
     for (int64_t i = first; i < end;) {
         const int64_t tile = i / each, stop = min(end, (tile + 1) * each);
-        if (t == 0) {
+        if (t < WARP && gpu::elect_one()) {
 #pragma unroll UNROLL
             for (int64_t j = i; j < stop; j++) {
                 const auto step = static_cast<uint64_t>(j % 4 * 2); /* 32 bytes of the row */
@@ -344,7 +343,8 @@ template <enum dtype D> int tcgen05(const struct args *a) {
     launch_config c;
     c.grid = dim3(persistent_blocks(a, ceil_div(a->s.n, TC_LANES) * ceil_div(a->s.k, 64), 2));
     c.block = dim3(TC_THREADS);
-    c.smem = TC_OPERAND_BYTES;
+    static_assert(TC_OPERAND_BYTES <= TC_SMEM, "the operands fit");
+    c.smem = TC_SMEM;
     c.stream = stream_of(a);
     return gpu_launch(c, tcgen05_kernel<D>, operand<const T>(a, 0), operand<const T>(a, 1),
                       operand<float>(a, 2), a->s.n, a->s.k);

@@ -14,7 +14,7 @@
  *   0.988  rounds: 1024 tiles of 256 x 256 on 74 pairs are 13.8, which take as long as 14
  *   0.99   the last tile's way out, which nothing hides: some 1500 of 14 x 65 000 clocks, and the first loads
  *   0.67   power and the L2 together: 512 clocks a k-tile ask for 32 KiB, 64 bytes a clock and multiprocessor. What was published
- *          drew 41 of them: 1414 TFLOP/s by cuBLAS at 8192, 1326 by a kernel of this form at 4096, 1540 by the best of others
+ *          drew 40 to 44 of them: 1414 TFLOP/s by cuBLAS at 8192, 1540 by the best of others; 1326 by one of this form at 4096
  * fp8 has the same bytes a clock and twice the flops, nvfp4 four times and its scales (6 KiB more a k-tile), with one accumulator
  * of 256 columns, whose way out is not hidden.
  *
@@ -40,7 +40,7 @@ template <int BN_, int CTAS_, bool SCALED> struct tile_form {
     static constexpr int BN = BN_, CTAS = CTAS_;
     static constexpr int A_BYTES = BM * ROW, B_ROWS = BN / CTAS, B_BYTES = B_ROWS * ROW;
     static constexpr int SCALES_A = SCALED ? STEPS * SCALES : 0, /* of this block's rows */
-        SCALES_B = SCALED ? BN / 128 * STEPS * SCALES : 0;       /* of all columns, in both blocks */
+        SCALES_B = SCALED ? BN / 128 * STEPS * SCALES : 0; /* of all columns, in both blocks */
     static constexpr int STAGE = A_BYTES + B_BYTES + SCALES_A + SCALES_B;
     static constexpr int STAGES = STAGES_BYTES / ((STAGE + 1023) / 1024 * 1024);
     static constexpr int PITCH = (STAGE + 1023) / 1024 * 1024; /* of stages: swizzles are aligned */
@@ -48,14 +48,15 @@ template <int BN_, int CTAS_, bool SCALED> struct tile_form {
     static constexpr int BUFFERS = SCALED && BN == 256 ? 1 : 2;
     static constexpr int AT_A = BUFFERS * BN, AT_B = AT_A + 4 * STEPS;
     static constexpr int COLUMNS = SCALED ? 512 : AT_A;
-    static_assert((2 * STAGES + 2 * BUFFERS) * 8 + 4 <= 256, "mbarriers fit behind the staging buffers");
+    static_assert((2 * STAGES + 2 * BUFFERS) * 8 + 4 <= 256,
+                  "mbarriers fit behind the staging buffers");
     static_assert(BN == 128 || BN == 256, "whole words of scales, halves that are whole boxes");
 };
 
 struct problem {
     void *C;
     float *parts;               /* [splits][batch][m][n] sums, where there is more than one split */
-    int64_t batch, m, n, units; /* units: of a pair's or block's tiles, of all matrices and splits */
+    int64_t batch, m, n, units; /* units: tiles of a pair or block, of all matrices and splits */
     unsigned units_m, tiles_n;
     int k_tiles, splits, k_each; /* k-tiles; of a split */
     int scales_m, scales_n;      /* groups of 128 rows of scales, a matrix */
@@ -97,7 +98,7 @@ template <int N> struct ring {
 
 /* mbarriers, behind the staging buffers. In a pair `full` and `free` are used in the even block alone. */
 template <class TILE> struct barriers {
-    uint64_t full[TILE::STAGES], empty[TILE::STAGES]; /* a stage: its bytes are there; it was read */
+    uint64_t full[TILE::STAGES], empty[TILE::STAGES];   /* a stage: it is there; it was read */
     uint64_t ready[TILE::BUFFERS], free[TILE::BUFFERS]; /* sums: they are complete; they are out */
     uint32_t memory;                                    /* the address of tensor memory */
 };
@@ -152,7 +153,8 @@ DEV void produce(char *shared, barriers<TILE> &bar, const maps &map, const probl
         }
     }
     for (int i = 0; i < TILE::STAGES; i++) { /* the last arrivals come before the block ends */
-        gpu::mbar_wait(&bar.empty[stage.at], stage.parity ^ 1); /* redundant: they come in order with `ready` here */
+        uint64_t *empty = &bar.empty[stage.at];
+        gpu::mbar_wait(empty, stage.parity ^ 1); /* redundant: they come before `ready` here */
         stage.next();
     }
 }
@@ -181,14 +183,13 @@ DEV void multiply_tiles(const char *shared, barriers<TILE> &bar, const problem &
         const place t = place_of<TILE>(p, unit, 0);
         const uint32_t sums = memory + static_cast<uint32_t>(buffer.at * TILE::BN);
         gpu::mbar_wait(&bar.free[buffer.at], buffer.parity ^ 1); /* at once for the first tiles */
-        gpu::tcgen05_fence_after();
 #pragma unroll 1
         for (int kt = t.k_first; kt < t.k_end; kt++) {
             const char *a = shared + stage.at * TILE::PITCH, *b = a + TILE::A_BYTES;
             const uint64_t da = A_K_MAJOR ? gpu::tcgen05_desc(a) : gpu::tcgen05_desc(a, BOX),
                            db = B_K_MAJOR ? gpu::tcgen05_desc(b) : gpu::tcgen05_desc(b, BOX);
             gpu::mbar_wait(&bar.full[stage.at], stage.parity);
-            gpu::tcgen05_fence_after();
+            gpu::tcgen05_fence_after(); /* after the wait for `free`, too */
 #pragma unroll
             for (int step = 0; step < STEPS; step++) {
                 const uint64_t a_k = da + static_cast<uint64_t>(step * A_STEP / 16),
@@ -202,8 +203,8 @@ DEV void multiply_tiles(const char *shared, barriers<TILE> &bar, const problem &
 #pragma unroll
                     for (int i = 0; i < TILE::BN / 128; i++)
                         gpu::tcgen05_cp_scales<CTAS>(
-                            at_b + 4 * i, gpu::tcgen05_scales_desc(scales + TILE::SCALES_A +
-                                                                   i * STEPS * SCALES));
+                            at_b + 4 * i,
+                            gpu::tcgen05_scales_desc(scales + TILE::SCALES_A + i * STEPS * SCALES));
                     gpu::tcgen05_mma_nvfp4<CTAS>(sums, a_k, b_k,
                                                  gpu::tcgen05_shape_nvfp4(BM * CTAS, TILE::BN),
                                                  adds, at_a, at_b);
@@ -352,7 +353,7 @@ __global__ void __launch_bounds__(tcgen05::THREADS, 1)
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM100_ALL)
     using namespace tcgen05;
     constexpr int CTAS = TILE::CTAS;
-    DYN_SMEM(1024, char, shared); /* [STAGES][A, B, scales], [warps][2] staging buffers, mbarriers */
+    DYN_SMEM(1024, char, shared); /* [STAGES][A, B, scales], [warps][2] buffers, mbarriers */
     auto &bar = *reinterpret_cast<barriers<TILE> *>(shared + STAGES_BYTES + STAGING_BYTES);
     const int warp = threadIdx.x / 32;
     const bool is_even = CTAS == 1 || gpu::cluster_rank() == 0;
@@ -372,13 +373,11 @@ __global__ void __launch_bounds__(tcgen05::THREADS, 1)
         gpu::tmem_relinquish<CTAS>();
     }
     gpu::cluster_sync(); /* both blocks' mbarriers and tensor memory are there */
-    gpu::tcgen05_fence_after();
     if (warp == PRODUCER) {
-        if (threadIdx.x % 32 == 0)
-            produce<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(shared, bar, map, p);
+        if (gpu::elect_one()) produce<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(shared, bar, map, p);
         __syncwarp(); /* redundant: for the barrier below, which wants whole warps */
     } else if (warp == MULTIPLIER) {
-        if (threadIdx.x % 32 == 0 && is_even)
+        if (is_even && gpu::elect_one())
             multiply_tiles<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(shared, bar, p);
         __syncwarp(); /* redundant: as above */
     } else {
@@ -404,7 +403,7 @@ __global__ void __launch_bounds__(TCGEN05_PARTS_THREADS)
     float sum = p.parts[i];
 #pragma unroll 4
     for (int split = 1; split < p.splits; split++) sum += p.parts[split * all + i];
-    update(static_cast<P *>(p.C)[i], sum,
-           p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha, p.beta);
+    update(static_cast<P *>(p.C)[i], sum, p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha,
+           p.beta);
 }
 #endif

@@ -13,12 +13,12 @@ template <bool IS_E4M3> struct tcgen05_fp8 {
 
 template <enum dtype T> using rows = tcgen05_rows<T, tcgen05_fp8<T == DT_fp8_e4m3>>;
 
-#define ROWS(dtype)                                                                               \
-    {OP_matmul,       "tcgen05_tma",                                                              \
-     dtype,           rows<dtype>::run,                                                           \
-     refuses_tcgen05, rows<dtype>::scratch_bytes},                                                \
-    {                                                                                             \
-        OP_bmm, "tcgen05_tma", dtype, rows<dtype>::run, refuses_tcgen05, rows<dtype>::scratch_bytes \
+#define ROWS(dtype)                                                      \
+    {OP_matmul,        "tcgen05_tma",   dtype,                           \
+     rows<dtype>::run, refuses_tcgen05, rows<dtype>::scratch_bytes},     \
+    {                                                                    \
+        OP_bmm, "tcgen05_tma", dtype, rows<dtype>::run, refuses_tcgen05, \
+            rows<dtype>::scratch_bytes                                   \
     }
 
 extern "C" const struct impl matmul_tcgen05_fp8_cuda[];

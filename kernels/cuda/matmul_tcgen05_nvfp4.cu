@@ -17,9 +17,10 @@ struct tcgen05_nvfp4 {
  * lines of a group. */
 static constexpr int PACK_THREADS = 256, PACK_LINES = 16;
 __global__ void __launch_bounds__(PACK_THREADS)
-    pack_scales_kernel(uint32_t *to, const uint8_t *from, int64_t batch, int64_t rows, int64_t width,
-                       int64_t groups, int64_t lines, int64_t across) {
-    SMEM(uint32_t, words, [128][PACK_LINES + 1]); /* rows a word further: a column meets all banks */
+    pack_scales_kernel(uint32_t *to, const uint8_t *from, int64_t batch, int64_t rows,
+                       int64_t width, int64_t groups, int64_t lines, int64_t across) {
+    SMEM(uint32_t,
+         words, [128][PACK_LINES + 1]); /* rows a word further: a column meets all banks */
     const int64_t group = blockIdx.x / across, line0 = blockIdx.x % across * PACK_LINES;
     const int64_t i = batch_index();
     if (i >= batch) return; /* the whole block */
@@ -75,9 +76,7 @@ static packing codes_of(const struct args *a, int i) {
     x.direct = x.width % 16 == 0;
     return x;
 }
-static tcgen05_form form_of(const struct args *a) {
-    return tcgen05_best_form(a, a->s.k / 2, true);
-}
+static tcgen05_form form_of(const struct args *a) { return tcgen05_best_form(a, a->s.k / 2, true); }
 static size_t scratch_bytes(const struct args *a) {
     return packing_bytes(codes_of(a, 0), a->s.b) + packing_bytes(codes_of(a, 1), a->s.b) +
            scale_bytes(a, 0) + scale_bytes(a, 1) + tcgen05_parts_bytes(a, form_of(a));

@@ -41,19 +41,28 @@ constexpr uint32_t tcgen05_shape_nvfp4(int m, int n) {
 
 #ifdef __CUDACC__
 namespace gpu {
+// ---- one lane of a whole warp, the same each time. Of a lane chosen otherwise ptxas does not know that it is alone, and puts a
+// loop over lanes around each instruction of tcgen05 and TMA --------------------------------------------------
+DEV bool elect_one() {
+    uint32_t is_elected;
+    asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }"
+                 : "=r"(is_elected));
+    return is_elected;
+}
 // ---- tensor memory: whole warps allocate and free; a power of two of columns, 32 or more --------------------
-template <int CTAS> DEV void tmem_alloc(uint32_t *to, int columns) { // its address into shared memory
+template <int CTAS>
+DEV void tmem_alloc(uint32_t *to, int columns) { // its address into shared memory
     static_assert(CTAS == 1 || CTAS == 2, "a block or a pair of them");
     if constexpr (CTAS == 1)
-        asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(
-                         smem_u32(to)),
-                     "r"(columns)
-                     : "memory");
+        asm volatile(
+            "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(smem_u32(to)),
+            "r"(columns)
+            : "memory");
     else
-        asm volatile("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(
-                         smem_u32(to)),
-                     "r"(columns)
-                     : "memory");
+        asm volatile(
+            "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(smem_u32(to)),
+            "r"(columns)
+            : "memory");
 }
 template <int CTAS> DEV void tmem_relinquish() { // the block allocates no more
     if constexpr (CTAS == 1)
@@ -77,10 +86,10 @@ DEV void tcgen05_fence_after() { asm volatile("tcgen05.fence::after_thread_sync;
 // ---- multiplies: one thread; D[M,N] (+)= A B of 32 bytes of k; row m is in lane m % 128, column n in column d + n.
 // accumulate 0: overwrites. CTAS 2: M is 256; rows of A and D from 128 on, and the second half of B's columns, are the odd
 // block's, at the same addresses ----
-#define GPU_TCGEN05_MMA(what, ...)                                                           \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0;\n"                                   \
-                 "tcgen05.mma." what ", p; }" ::"r"(d),                                      \
-                 "l"(da), "l"(db), "r"(shape), "r"(accumulate)__VA_ARGS__                    \
+#define GPU_TCGEN05_MMA(what, ...)                                        \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0;\n"                \
+                 "tcgen05.mma." what ", p; }" ::"r"(d),                   \
+                 "l"(da), "l"(db), "r"(shape), "r"(accumulate)__VA_ARGS__ \
                  : "memory")
 template <tcgen05_kind KIND, int CTAS>
 DEV void tcgen05_mma(uint32_t d, uint64_t da, uint64_t db, uint32_t shape, int accumulate) {

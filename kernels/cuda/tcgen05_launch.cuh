@@ -16,8 +16,7 @@ struct tcgen05_form {
 static inline tcgen05_form tcgen05_form_of(const struct args *a, int bn, int ctas, int64_t k_tiles,
                                            int64_t splits, bool is_scaled) {
     const double L2 = 44, LAUNCH = 4000, sms = a->gpu->sms;
-    const int64_t k_each = ceil_div(k_tiles, splits),
-                  at_once = sms < ctas ? 1 : a->gpu->sms / ctas;
+    const int64_t k_each = ceil_div(k_tiles, splits), at_once = sms < ctas ? 1 : a->gpu->sms / ctas;
     splits = ceil_div(k_tiles, k_each); /* none is empty */
     const int64_t units =
         a->s.b * ceil_div(a->s.m, tcgen05::BM * ctas) * ceil_div(a->s.n, bn) * splits;
@@ -81,8 +80,9 @@ static cudaError_t tcgen05_map(CUtensorMap *map, bool k_major, const matrix &x, 
 static inline cudaError_t tcgen05_map_scales(CUtensorMap *map, const void *scales, int64_t groups,
                                              int64_t k_tiles) {
     const uint64_t lines = static_cast<uint64_t>(k_tiles * tcgen05::STEPS);
-    const tensor t = {scales, CU_TENSOR_MAP_DATA_TYPE_UINT32, tcgen05::SCALES / 4, lines,
-                      tcgen05::SCALES, static_cast<uint64_t>(groups), lines * tcgen05::SCALES};
+    const tensor t = {
+        scales,          CU_TENSOR_MAP_DATA_TYPE_UINT32, tcgen05::SCALES / 4,    lines,
+        tcgen05::SCALES, static_cast<uint64_t>(groups),  lines * tcgen05::SCALES};
     return gpu_tensor_map(map, t, 3, tcgen05::SCALES / 4, tcgen05::STEPS,
                           CU_TENSOR_MAP_SWIZZLE_NONE);
 }
@@ -104,8 +104,7 @@ static cudaError_t launch_tcgen05(const struct args *a, const mma_problem &p,
     q.units_m = static_cast<unsigned>(ceil_div(p.m, tcgen05::BM * CTAS));
     q.tiles_n = static_cast<unsigned>(ceil_div(p.n, BN));
     q.units = p.batch * form.splits * q.units_m * q.tiles_n;
-    q.k_tiles =
-        static_cast<int>(ceil_div(static_cast<int64_t>(p.k) * OPERAND::SIZE, tcgen05::ROW));
+    q.k_tiles = static_cast<int>(ceil_div(static_cast<int64_t>(p.k) * OPERAND::SIZE, tcgen05::ROW));
     q.splits = form.splits, q.k_each = form.k_each;
     q.scales_m = static_cast<int>(ceil_div(p.m, 128));
     q.scales_n = static_cast<int>(ceil_div(p.n, 128));
@@ -130,11 +129,9 @@ static cudaError_t launch_tcgen05(const struct args *a, const mma_problem &p,
     }
     if constexpr (OPERAND::SCALED) {
         if (e == cudaSuccess)
-            e = tcgen05_map_scales(&map.scales_a, scales.a, p.batch * q.scales_m,
-                                   q.k_tiles);
+            e = tcgen05_map_scales(&map.scales_a, scales.a, p.batch * q.scales_m, q.k_tiles);
         if (e == cudaSuccess)
-            e = tcgen05_map_scales(&map.scales_b, scales.b, p.batch * q.scales_n,
-                                   q.k_tiles);
+            e = tcgen05_map_scales(&map.scales_b, scales.b, p.batch * q.scales_n, q.k_tiles);
     }
     if (e != cudaSuccess) return e;
 
@@ -185,8 +182,7 @@ template <class OPERAND> struct tcgen05_kernels {
 
 /* ---- rows ---- */
 
-template <enum dtype T, class OPERAND>
-struct tcgen05_rows : mma_rows<T, tcgen05_kernels<OPERAND>> {
+template <enum dtype T, class OPERAND> struct tcgen05_rows : mma_rows<T, tcgen05_kernels<OPERAND>> {
     static size_t scratch_bytes(const struct args *a) {
         return mma_rows<T, tcgen05_kernels<OPERAND>>::scratch_bytes(a) +
                tcgen05_parts_bytes(a, tcgen05_kernels<OPERAND>::form(a));

@@ -402,6 +402,14 @@ __global__ void __launch_bounds__(384, 1) setmaxnreg_kernel(int *out) {
 #endif
 }
 
+/* ---- elect.sync: one lane of each of two warps ---- */
+
+__global__ void elect_kernel(int *out) {
+#if HAS_SM90
+    if (gpu::elect_one()) atomicAdd(&out[threadIdx.x / 32], 1);
+#endif
+}
+
 /* ---- tcgen05: D[128,N] = A[128,K] B[N,K] of 128 bytes of k, once or twice, as wgmma's; four warps read it ---- */
 
 /* Row t of tensor memory, N columns from d on. */
@@ -418,7 +426,7 @@ template <int N> DEV void read_tensor_memory(float *D, uint32_t d) {
     gpu::tcgen05_fence_before();
 }
 
-template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS>
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS_A, int TRANS_B>
 __global__ void __launch_bounds__(128)
     tcgen05_kernel(const T *A, const T *B, float *D, int accumulate) {
 #if HAS_SM100A
@@ -427,8 +435,8 @@ __global__ void __launch_bounds__(128)
     SMEM(uint64_t, bar, [1]);
     SMEM(uint32_t, memory, [1]);
     T *Bs = As + 128 * K;
-    stage_operand<T, TRANS>(As, A, 128);
-    stage_operand<T, TRANS>(Bs, B, N);
+    stage_operand<T, TRANS_A>(As, A, 128);
+    stage_operand<T, TRANS_B>(Bs, B, N);
     gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
     if (threadIdx.x == 0) {
         gpu::mbar_init(bar, 1);
@@ -442,13 +450,13 @@ __global__ void __launch_bounds__(128)
     gpu::tcgen05_fence_after();
     const uint32_t d = *memory;
     if (threadIdx.x == 0) {
-        const uint64_t a = TRANS ? gpu::tcgen05_desc(As, 64 * 128) : gpu::tcgen05_desc(As),
-                       b = TRANS ? gpu::tcgen05_desc(Bs, 64 * 128) : gpu::tcgen05_desc(Bs);
-        const int step = TRANS ? 16 * 128 / 16 : 32 / 16; /* in a descriptor's units of 16 bytes */
-        for (int k = 0; k < (accumulate ? 8 : 4); k++)
-            gpu::tcgen05_mma<KIND, 1>(d, a + static_cast<uint64_t>(step * (k % 4)),
-                                      b + static_cast<uint64_t>(step * (k % 4)),
-                                      gpu::tcgen05_shape(FORMAT, 128, N, TRANS, TRANS), k > 0);
+        const uint64_t a = TRANS_A ? gpu::tcgen05_desc(As, 64 * 128) : gpu::tcgen05_desc(As),
+                       b = TRANS_B ? gpu::tcgen05_desc(Bs, 64 * 128) : gpu::tcgen05_desc(Bs);
+        /* in a descriptor's units of 16 bytes */
+        const uint64_t step_a = TRANS_A ? 128 : 2, step_b = TRANS_B ? 128 : 2;
+        for (uint64_t k = 0; k < (accumulate ? 8 : 4); k++)
+            gpu::tcgen05_mma<KIND, 1>(d, a + step_a * (k % 4), b + step_b * (k % 4),
+                                      gpu::tcgen05_shape(FORMAT, 128, N, TRANS_A, TRANS_B), k > 0);
         gpu::tcgen05_commit<1>(bar);
     }
     gpu::mbar_wait(bar, 0);
@@ -489,8 +497,8 @@ __global__ void __launch_bounds__(128) tcgen05_pair_kernel(const T *A, const T *
     if (threadIdx.x == 0 && rank == 0) {
         const uint64_t a = gpu::tcgen05_desc(As), b = gpu::tcgen05_desc(Bs);
         for (uint64_t k = 0; k < 4; k++)
-            gpu::tcgen05_mma<KIND, 2>(d, a + 2 * k, b + 2 * k,
-                                      gpu::tcgen05_shape(FORMAT, 256, N), k > 0);
+            gpu::tcgen05_mma<KIND, 2>(d, a + 2 * k, b + 2 * k, gpu::tcgen05_shape(FORMAT, 256, N),
+                                      k > 0);
         gpu::tcgen05_commit_multicast<2>(&bar[0], 3);
         gpu::tcgen05_commit<2>(&bar[1]);
     }
@@ -572,11 +580,11 @@ __global__ void __launch_bounds__(128)
         for (int k = 0; k < 4; k++) {
             gpu::tcgen05_cp_scales<CTAS>(at_a, gpu::tcgen05_scales_desc(Sa + k * 512));
             for (int i = 0; i < TILES; i++)
-                gpu::tcgen05_cp_scales<CTAS>(
-                    at_b + 4 * i, gpu::tcgen05_scales_desc(Sb + (k * TILES + i) * 512));
-            gpu::tcgen05_mma_nvfp4<CTAS>(d, a + static_cast<uint64_t>(2 * k),
-                                         b + static_cast<uint64_t>(2 * k),
-                                         gpu::tcgen05_shape_nvfp4(128 * CTAS, N), k > 0, at_a, at_b);
+                gpu::tcgen05_cp_scales<CTAS>(at_b + 4 * i,
+                                             gpu::tcgen05_scales_desc(Sb + (k * TILES + i) * 512));
+            gpu::tcgen05_mma_nvfp4<CTAS>(
+                d, a + static_cast<uint64_t>(2 * k), b + static_cast<uint64_t>(2 * k),
+                gpu::tcgen05_shape_nvfp4(128 * CTAS, N), k > 0, at_a, at_b);
         }
         gpu::tcgen05_commit_multicast<CTAS>(bar, CTAS == 2 ? 3 : 1);
     }
@@ -916,7 +924,14 @@ static void test_wgmmas() {
     test_wgmma<__nv_fp8_e5m2, wgmma_type::e5m2, 256>("wgmma e5m2, n256");
 }
 
-template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS = 0>
+static void test_elect() {
+    const buffer<int> out(std::vector<int>(2, 0));
+    must(gpu_launch(threads(64), elect_kernel, out.p), "elect_one");
+    report("elect_one", out.read() == std::vector<int>({1, 1}));
+}
+
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS_A = 0,
+          int TRANS_B = TRANS_A>
 static void test_tcgen05(const char *name, int accumulate = 1) {
     constexpr int K = 128 / static_cast<int>(sizeof(T));
     const auto A = small_integers<T>(128 * K), B = small_integers<T>(N * K);
@@ -925,7 +940,9 @@ static void test_tcgen05(const char *name, int accumulate = 1) {
     const buffer<float> d(std::vector<float>(128 * N, -1.0f));
     launch_config c = threads(128);
     c.smem = (128 + N) * 128;
-    must(gpu_launch(c, tcgen05_kernel<T, KIND, FORMAT, N, TRANS>, a.p, b.p, d.p, accumulate), name);
+    must(gpu_launch(c, tcgen05_kernel<T, KIND, FORMAT, N, TRANS_A, TRANS_B>, a.p, b.p, d.p,
+                    accumulate),
+         name);
     for (int i = 0; i <= accumulate; i++) multiply(A, B, want, 128, N, K);
     report(name, d.read() == want);
 }
@@ -1005,6 +1022,7 @@ static void test_tcgen05s() {
     test_tcgen05<__nv_bfloat16, kind::f16, 1, 32>("tcgen05 bf16, overwriting", 0);
     test_tcgen05<__nv_bfloat16, kind::f16, 1, 128>("tcgen05 bf16, n128");
     test_tcgen05<__nv_bfloat16, kind::f16, 1, 256, 1>("tcgen05 bf16, MN-major");
+    test_tcgen05<__nv_bfloat16, kind::f16, 1, 64, 0, 1>("tcgen05 bf16, B MN-major");
     test_tcgen05<__half, kind::f16, 0, 256>("tcgen05 f16, n256");
     test_tcgen05<__half, kind::f16, 0, 64, 1>("tcgen05 f16, MN-major");
     test_tcgen05<float, kind::tf32, 2, 128>("tcgen05 tf32, n128");
@@ -1069,6 +1087,7 @@ int main(int argc, char **argv) {
         test_cluster_peer();
         test_tma_3d(cc);
         test_stmatrix();
+        test_elect();
     } else {
         puts("tall fp64 mma            skip: sm_90");
         puts("mbarrier, TMA, stmatrix  skip: sm_90");

@@ -4,6 +4,11 @@
 #include "emulated_ptx.h"
 
 namespace gpu {
+DEV bool elect_one() {
+    simt::warp_collective(
+        ~0u, "elect.sync", nullptr, [](void *const *, uint32_t, const void *) {}, nullptr);
+    return simt::cur->lane == 0;
+}
 // ---- tensor memory ----
 template <int CTAS> DEV void tmem_alloc(uint32_t *to, int columns) {
     simt::tmem_alloc(CTAS, to, columns);

@@ -155,7 +155,7 @@ struct tensor_memory;
 void tensor_step(); /* does the next piece of the pending work of a block's tensor cores */
 void tensor_memory_drop(block *b);
 void tensor_after_exit(const thread *t);
-void tells(const char *op); /* fails where the running thread has read tensor memory and not fenced */
+void tells(const char *op); /* fails where this thread has read tensor memory and not fenced */
 
 /* ---- blocks ---- */
 

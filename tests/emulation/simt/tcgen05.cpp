@@ -30,7 +30,7 @@ struct tensor_load {
 };
 struct tensor_memory {
     uint32_t word[LANES][COLUMNS];
-    int owner[COLUMNS]; /* the first column of the allocation + 1; 0: free */
+    int owner[COLUMNS];  /* the first column of the allocation + 1; 0: free */
     int writes[COLUMNS]; /* multiplies and copies that are under way */
     int ctas;            /* what the kernel's instructions say; 0: none yet */
     bool relinquished;
@@ -39,6 +39,7 @@ struct tensor_memory {
 };
 
 static tensor_memory &memory_of(block *b) {
+    const quiet q;
     if (!b->tensor) {
         b->tensor = new tensor_memory();
         memset(b->tensor->word, 0xff, sizeof b->tensor->word);
@@ -48,6 +49,7 @@ static tensor_memory &memory_of(block *b) {
 
 void tensor_memory_drop(block *b) {
     if (!b->tensor) return;
+    const quiet q;
     for (const int owner : b->tensor->owner)
         if (owner) fail("a block ends with tensor memory that it never freed");
     if (!b->tensor->work.empty()) fail("a block ends with tcgen05 work that nobody waited for");
@@ -109,6 +111,7 @@ void tmem_alloc(int ctas, uint32_t *to, int columns) {
     memory_for(ctas, "tcgen05.alloc");
     check_columns("tcgen05.alloc", columns);
     if (cur->lane == 0) note_write(to, sizeof *to);
+    const quiet q;
     alloc_io io = {to, columns, 0};
     warp_collective(~0u, "tcgen05.alloc", &io, allocate, nullptr);
 }
@@ -123,6 +126,7 @@ static void touches(const char *op) {
 }
 
 void tmem_dealloc(int ctas, uint32_t address, int columns) {
+    const quiet q;
     tensor_memory &m = memory_for(ctas, "tcgen05.dealloc");
     check_columns("tcgen05.dealloc", columns);
     touches("tcgen05.dealloc");
@@ -157,6 +161,7 @@ static int columns_at(const tensor_memory &m, uint32_t address, int columns, int
 
 void tcgen05_fence_before() {
     need_cc(100, "tcgen05.fence", true);
+    const quiet q;
     for (auto &load : memory_of(cur->block).loads)
         if (load.by == cur) return; /* it does not wait for what has not come */
     cur->tensor_read = false;
@@ -228,15 +233,14 @@ static element element_of(tcgen05_kind kind, uint32_t format) {
 }
 
 static tcgen05_form form_of(const tcgen05_operands &o) {
-    const auto bits = [&](int from, int count) {
-        return o.shape >> from & ((1u << count) - 1);
-    };
+    const auto bits = [&](int from, int count) { return o.shape >> from & ((1u << count) - 1); };
     tcgen05_form f = {};
     f.N = static_cast<int>(bits(17, 6)) * 8;
     f.M = static_cast<int>(bits(24, 5)) * 16;
     f.is_fp4 = o.kind == tcgen05_kind::mxf4nvf4;
     if (f.is_fp4) {
-        if (bits(7, 3) != 1 || bits(10, 3) != 1) fail("tcgen05.mma: nvfp4 of other formats than E2M1");
+        if (bits(7, 3) != 1 || bits(10, 3) != 1)
+            fail("tcgen05.mma: nvfp4 of other formats than E2M1");
         if (bits(23, 1)) fail("tcgen05.mma: scales of powers of two are not emulated");
         if (bits(0, 7) || bits(13, 4) || bits(29, 3))
             fail("tcgen05.mma: bits of the shape that are not emulated: %x", o.shape);
@@ -316,8 +320,10 @@ static void multiply(const std::vector<block *> &blocks, const tcgen05_operands 
                     for (size_t n = 0; n < N; n++) part[n] += a * b_row[n];
                 }
                 const auto which = first / step;
-                const float scale = f.is_fp4 ? scale_at(m, o.scales_a, row, static_cast<int>(which)) : 1;
-                for (size_t n = 0; n < N; n++) sums[n] += part[n] * (scale * scales_b[which * N + n]);
+                const float scale =
+                    f.is_fp4 ? scale_at(m, o.scales_a, row, static_cast<int>(which)) : 1;
+                for (size_t n = 0; n < N; n++)
+                    sums[n] += part[n] * (scale * scales_b[which * N + n]);
             }
             for (size_t n = 0; n < N; n++) {
                 uint32_t &word = m.word[row][d + n];
@@ -384,8 +390,8 @@ static void carry_out(block *b, const tensor_work &w) {
 static void begin(const tensor_work &w) {
     auto &work = memory_of(cur->block).work;
     if (w.what != tensor_work::commit) mark(cur->block, w, 1);
-    const bool follows = std::any_of(work.begin(), work.end(),
-                                     [&](const tensor_work &x) { return x.by == w.by; });
+    const bool follows =
+        std::any_of(work.begin(), work.end(), [&](const tensor_work &x) { return x.by == w.by; });
     if (!follows && (w.what == tensor_work::commit || at_random(schedule.async))) {
         carry_out(cur->block, w); /* a commit has nothing to wait for */
     } else {
@@ -475,8 +481,8 @@ void tcgen05_ld(uint32_t *const *r, int n, uint32_t address) {
 void tcgen05_wait_ld() {
     const quiet q;
     tensor_memory &m = memory_for(0, "tcgen05.wait::ld");
-    warp_collective(~0u, "tcgen05.wait::ld", nullptr, [](void *const *, uint32_t, const void *) {},
-                    nullptr);
+    warp_collective(
+        ~0u, "tcgen05.wait::ld", nullptr, [](void *const *, uint32_t, const void *) {}, nullptr);
     for (size_t i = 0; i < m.loads.size();)
         if (m.loads[i].by == cur) {
             load_now(m, m.loads[i]);
