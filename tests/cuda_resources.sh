@@ -31,6 +31,12 @@ function needs(instruction, least) {
         needs(file ~ /fp8/ ? "QGMMA" : "HGMMA", 4); needs("UTMALDG", 3); needs("UTMASTG", 2)
         if (file !~ /tf32/) needs("STSM", 8)
     }
+    if (file ~ /^matmul_tcgen05_/ && kernel ~ /14matmul_tcgen05I/ && arch == "sm_100") {
+        needs("UTCMMA", 4); needs("LDTM", file ~ /tf32/ ? 3 : 4); needs("UTMALDG", 2); needs("UTMASTG", 1); needs("UTCBAR", 2)
+        if (file ~ /nvfp4/) needs("UTCCP", 8)
+        if (value("registers") > 128) fail(value("registers") " registers")
+    }
+    if (file == "fma" && kernel ~ /tcgen05_kernel/ && arch == "sm_100") needs("UTCMMA", 4)
     if (file ~ /^(matmul_mma_fp8|fma)$/ && kernel ~ /operand_e|5dtype(5|6)E/ && value("HMMA") > 0)
         fail("fp8 by converts and HMMA") # what ptxas does where mma.sync has no fp8
     if (file == "matmul_mma_nvfp4" && kernel ~ /matmul_mma/ && arch == "sm_120") { needs("OMMA", 16); needs("LDGSTS", 8) }
@@ -39,8 +45,8 @@ function needs(instruction, least) {
     if (kernel ~ /bulk_(copy|fill|read|sum)/ && arch ~ /^sm_(90|1..)$/) needs("UBLKCP", 1)
     if (file == "fma" && kernel ~ /fma_chain_kernelIf/) needs("FFMA", 64)
     if (file == "fma" && kernel ~ /fma_chain_kernelId/) needs("DFMA", 32)
-    if (file == "fma" && kernel ~ /5dtype(2|3|4)E/) needs("HMMA", 32)
-    if (file == "fma" && kernel ~ /5dtype(5|6)E/ && arch ~ /^sm_(89|120)$/) needs("QMMA", 8)
+    if (file == "fma" && kernel ~ /sync_kernel.*5dtype(2|3|4)E/) needs("HMMA", 32)
+    if (file == "fma" && kernel ~ /sync_kernel.*5dtype(5|6)E/ && arch ~ /^sm_(89|120)$/) needs("QMMA", 8)
     if (file == "matmul_simt" && kernel ~ /simt/ && kernel ~ /If/) needs("FFMA", 512)
 }
 END {

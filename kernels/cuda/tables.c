@@ -9,6 +9,8 @@ extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda
     matmul_mma_tf32_cuda[];
 extern const struct impl matmul_wgmma_bf16_cuda[], matmul_wgmma_fp16_cuda[],
     matmul_wgmma_fp8_cuda[], matmul_wgmma_tf32_cuda[];
+extern const struct impl matmul_tcgen05_bf16_cuda[], matmul_tcgen05_fp16_cuda[],
+    matmul_tcgen05_fp8_cuda[], matmul_tcgen05_nvfp4_cuda[], matmul_tcgen05_tf32_cuda[];
 
 const struct impl *const cuda_kernels[] = {
     casts_cuda,
@@ -36,5 +38,10 @@ const struct impl *const cuda_kernels[] = {
     matmul_wgmma_fp16_cuda,
     matmul_wgmma_fp8_cuda,
     matmul_wgmma_tf32_cuda,
+    matmul_tcgen05_bf16_cuda,
+    matmul_tcgen05_fp16_cuda,
+    matmul_tcgen05_fp8_cuda,
+    matmul_tcgen05_nvfp4_cuda, /* after bf16, which does nvfp4 as well */
+    matmul_tcgen05_tf32_cuda,
     NULL,
 };

@@ -1,6 +1,7 @@
 /* bugs.cu - kernels with one deliberate mistake each: bugs N [desc] makes the N-th, and a layer of the emulation has
  * to report it (bugs.sh says which). 0 is without one. */
 #include "../../kernels/cuda/launch.cuh"
+#include "../../kernels/cuda/ptx_tcgen05.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,8 +114,48 @@ __global__ void bug_kernel(float *g, int bug, int one) {
     }
 }
 
+/* Tensor memory of sm_100a; 23 is without a mistake. */
+__global__ void tensor_bug_kernel(float *g, int bug) {
+    SMEM_ALIGNED(1024, float, operand, [256 * 32]); /* 128 rows of 128 bytes each of A and B */
+    SMEM(uint64_t, bar, [1]);
+    SMEM(uint32_t, memory, [1]);
+    const int t = threadIdx.x;
+    for (int i = t; i < 256 * 32; i += THREADS) operand[i] = 1;
+    if (t == 0) gpu::mbar_init(bar, 1);
+    if (t < 32) {
+        gpu::tmem_alloc<1>(memory, bug == 24 ? 48 : 128); /* 24: no power of two */
+        gpu::tmem_relinquish<1>();
+        if (bug == 25) gpu::tmem_alloc<1>(memory, 32); /* after it gave that up */
+    }
+    __syncthreads();
+    if (bug != 26) gpu::tcgen05_fence_after(); /* 26: no fence after a barrier */
+    const uint32_t d = *memory, mine = d + (static_cast<uint32_t>(t / 32 * 32) << 16);
+    if (t == 0) {
+        const uint64_t a = gpu::tcgen05_desc(operand), b = gpu::tcgen05_desc(operand + 128 * 32);
+        /* 27: columns that are not its own; 28: no such shape; 29: another version of descriptors */
+        gpu::tcgen05_mma<gpu::tcgen05_kind::tf32, 1>(
+            bug == 27 ? d - 32 : d, bug == 29 ? a ^ uint64_t(1) << 46 : a, b,
+            gpu::tcgen05_shape(2, bug == 28 ? 64 : 128, 128), 0);
+        if (bug == 30) gpu::tcgen05_commit<2>(bar); /* alone */
+        gpu::tcgen05_commit<1>(bar);
+    }
+    if (bug != 31) gpu::mbar_wait(bar, 0); /* 31: reads what is not there yet */
+    gpu::tcgen05_fence_after();
+    uint32_t r[32];
+    gpu::tcgen05_ld_x32(r, bug == 32 ? d : mine); /* 32: another warp's lanes */
+    if (bug != 33) gpu::tcgen05_wait_ld();        /* 33: registers that are not there yet */
+    g[t] = __uint_as_float(r[t % 32]);
+    if (bug == 33) gpu::tcgen05_wait_ld();
+    if (bug != 34) gpu::tcgen05_fence_before(); /* 34: no fence before a barrier */
+    __syncthreads();
+    gpu::tcgen05_fence_after();
+    if (t < 32 && bug != 35)
+        gpu::tmem_dealloc<1>(d, bug == 36 ? 64 : 128); /* 35: never; 36: half */
+}
+
 int main(int argc, char **argv) {
-    const int bug = argc > 1 ? atoi(argv[1]) : 0, device = bug == 22 ? 0 : 2; /* sm_80, sm_90 */
+    const int bug = argc > 1 ? atoi(argv[1]) : 0;
+    const int device = bug == 22 ? 0 : bug < 23 ? 2 : 3; /* sm_80, sm_90, sm_100 */
     float *g = nullptr;
     launch_config c;
     c.block = dim3(THREADS);
@@ -122,8 +163,16 @@ int main(int argc, char **argv) {
     if (cudaSetDevice(device) != cudaSuccess ||
         cudaMalloc(reinterpret_cast<void **>(&g), THREADS * sizeof *g) != cudaSuccess ||
         cudaMemset(g, 0, THREADS * sizeof *g) != cudaSuccess ||
-        gpu_launch(c, bug_kernel, g, bug, 1) != cudaSuccess)
+        (bug < 23 ? gpu_launch(c, bug_kernel, g, bug, 1)
+                  : gpu_launch(c, tensor_bug_kernel, g, bug)) != cudaSuccess)
         return 2;
+    float got[THREADS];
+    if (cudaMemcpy(got, g, sizeof got, cudaMemcpyDeviceToHost) != cudaSuccess) return 2;
     cudaFree(g);
+    for (const float x : got)
+        if (bug >= 23 && x != 8) { /* 8 of k, ones */
+            fprintf(stderr, "tensor_bug_kernel: a wrong sum: %g\n", static_cast<double>(x));
+            return EXIT_FAILURE;
+        }
     return EXIT_SUCCESS;
 }

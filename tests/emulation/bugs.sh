@@ -18,11 +18,13 @@ expect() {
     fi
 }
 
-checked=1
-if ! "$program" 0; then
-    echo "FAILED: without a bug" >&2
-    failed=1
-fi
+for none in 0 23; do
+    checked=$((checked + 1))
+    if ! "$program" "$none"; then
+        echo "FAILED: without a bug ($none)" >&2
+        failed=$((failed + 1))
+    fi
+done
 expect 4 'bug_kernel.*misaligned access|alignment'
 expect 5 'bug_kernel.*lane 0 reads lane 20'
 expect 6 'bug_kernel.*not in its own mask'
@@ -36,6 +38,19 @@ expect 14 'bug_kernel.*never initialised'
 expect 15 'bug_kernel.*was overwritten'
 expect 16 'bug_kernel.*not shared memory'
 expect 22 'bug_kernel.*needs sm_90'
+expect 24 'tensor_bug_kernel.*power of two'
+expect 25 'tensor_bug_kernel.*after tcgen05.relinquish'
+expect 26 'tensor_bug_kernel.*without tcgen05.fence::after_thread_sync'
+expect 27 'tensor_bug_kernel.*not allocated'
+expect 28 'tensor_bug_kernel.*M is 64'
+expect 29 'tensor_bug_kernel.*another version'
+expect 30 'tensor_bug_kernel.*cta_group'
+expect 31 'tensor_bug_kernel.*(being written|a wrong sum: -?nan)'
+expect 32 'tensor_bug_kernel.*lane 0 of tensor memory, not 32'
+expect 33 'tensor_bug_kernel: a wrong sum: -?nan'
+expect 34 'tensor_bug_kernel.*without fence::before_thread_sync'
+expect 35 'tensor_bug_kernel.*never freed'
+expect 36 'tensor_bug_kernel.*were not allocated'
 case ${SANITIZER:-} in
 *address*)
     expect 1 'AddressSanitizer|runtime error: index'

@@ -1,6 +1,6 @@
 # mutate.sh SOURCE BUILD [all|sample] [PATTERN] [DTYPES] - are the tests able to fail? Two kinds of mutants, each of which has to
 # be caught:
-#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
+#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules or three. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
 # BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
@@ -26,7 +26,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
 
 # ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait'
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -59,28 +59,41 @@ compiler_of() {
 arguments_of() {
     case $1 in
     fma_wgmma*) echo "--impl wgmma --shape 16385x1111,129x256" ;;
+    fma.cu) echo "--shape 7x3,129x64,1000x100,300001x300" ;; # the last: blocks with more than a tile of tcgen05
     bulk*) echo "--impl bulk" ;;
+    *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x1200,520x40x80,130x77x90,130x260x608,1030x520x80,60x2320x80" ;;
     *nvfp4*) echo "--op matmul,bmm --impl mma_sync --dtype nvfp4 --layout nt" ;;
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
 }
 generations_of() {
     case $1 in
+    *tcgen05*) echo 100 ;;
     *wgmma* | bulk*) echo 90 ;;
     *nvfp4*) echo 120 ;;
     rows.cu) echo 90 80 ;; # clusters
+    fma.cu) echo 80 90 89 100 ;;
     *) echo 80 90 89 ;; # 89: where fp8 is native
     esac
 }
 
-# check_fails ORDER CC OPS [ARGUMENTS]: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
+# On which schedules: ORDER,ASYNC. Of two accumulators only work that runs ahead needs the second.
+schedules_of() {
+    case $1 in
+    *tcgen05*) echo asc,lazy desc,lazy asc,eager ;;
+    fma.cu) echo asc,lazy desc,lazy rand,eager ;; # warps that keep step read all before the first begins the next tile
+    *) echo asc,lazy desc,lazy ;;
+    esac
+}
+
+# check_fails SCHEDULE CC OPS [ARGUMENTS]: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
 # busy machine, since what is slow is not caught.
 check_fails() {
     local pid status=0
     : >"$work/out" # what the mutant before has left there would end this one at once
     set -f # the arguments are words, and none of them names files
     # shellcheck disable=SC2086
-    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
+    SIMT_ORDER=${1%,*} SIMT_ASYNC=${1#*,} timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
         --op "$3" ${dtypes:+--dtype "$dtypes"} ${4:-} >"$work/out" 2>&1 &
     pid=$!
     set +f
@@ -111,7 +124,7 @@ hunt() {
             verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
         fi
-        for order in asc desc; do
+        for order in $(schedules_of "$scope"); do
             for cc in $(generations_of "$scope"); do
                 if check_fails "$order" "$cc" "$ops" "$(arguments_of "$scope")"; then
                     caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
@@ -159,7 +172,7 @@ if [ -z "$link_command" ]; then
     echo "mutate.sh: '$build' is no Ninja build: kernels are not mutated" >&2
 else
     sites=$(cd "$source/kernels/cuda" && grep -nE "$statement" ./*.cu ./*.cuh | grep -v 'redundant:' |
-        grep -vE '^\./(ptx|launch)\.cuh:|^[^:]+:[0-9]+: *(//|/?\*)' | sed -E 's|^\./([^:]+):([0-9]+):.*|\1 \2|' | grep -F "$only")
+        grep -vE '^\./(ptx|ptx_tcgen05|launch)\.cuh:|^[^:]+:[0-9]+: *(//|/?\*)' | sed -E 's|^\./([^:]+):([0-9]+):.*|\1 \2|' | grep -F "$only")
     sites=$(grep -v '^probes\.cu ' <<<"$sites") # probes measure, no check runs them
     if [ "$mode" = sample ]; then # one of a file of its own: a header means many files
         sites=$(grep '\.cu ' <<<"$sites" | head -n 1)
@@ -249,6 +262,82 @@ else
         f=wgmma_launch.cuh
         edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
         edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, WGMMA_ROW\)\)/OPERAND::SIZE - 63, WGMMA_ROW))/'
+        bf16=(matmul_tcgen05_bf16.cu bf16) nvfp4=(matmul_tcgen05_nvfp4.cu nvfp4) # units and dtypes
+        f=matmul_tcgen05.cuh
+        edit $f 'full: two arrivals' 's/(mbar_init\(&bar\.full\[i\], )1/\12/' "${bf16[@]}"
+        edit $f 'empty: two arrivals' 's/(mbar_init\(&bar\.empty\[i\], )1/\12/' "${bf16[@]}"
+        edit $f 'ready: two arrivals' 's/(mbar_init\(&bar\.ready\[i\], )1/\12/' "${bf16[@]}"
+        edit $f 'free: arrivals of one block' 's/OUT_WARPS \* CTAS\)/OUT_WARPS)/' "${bf16[@]}"
+        edit $f 'empty: the other parity' 's/(empty\[stage\.at\], stage\.parity) \^ 1\); \/\* at once/\1); \/* at once/' "${bf16[@]}"
+        edit $f 'full: the other parity' 's/(full\[stage\.at\], stage\.parity)\)/\1 ^ 1)/' "${bf16[@]}"
+        edit $f 'free: the other parity' 's/(free\[buffer\.at\], buffer\.parity) \^ 1/\1/' "${bf16[@]}"
+        edit $f 'ready: the other parity' 's/(ready\[buffer\.at\], buffer\.parity)\)/\1 ^ 1)/' "${bf16[@]}"
+        edit $f 'parity: always the same' 's/parity \^= 1;/;/' "${bf16[@]}"
+        edit $f 'bytes expected: of one block' 's/CTAS \* TILE::STAGE\)/TILE::STAGE)/' "${bf16[@]}"
+        edit $f 'bytes expected: by both blocks' 's/if \(rank == 0\) gpu::mbar_arrive_expect_tx/gpu::mbar_arrive_expect_tx/' "${bf16[@]}"
+        edit $f 'pair: bytes counted by their own block' 's/gpu::tma_load_3d_pair/gpu::tma_load_3d/' "${bf16[@]}"
+        edit $f 'pair: the same columns of B' 's/t\.col \+ rank \* TILE::B_ROWS/t.col/' "${bf16[@]}"
+        edit $f 'pair: the same rows of A and C' 's/\* TILE::CTAS \+ rank\) \* BM/* TILE::CTAS) * BM/' "${bf16[@]}"
+        edit $f 'commit: to the even block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 1)/' "${bf16[@]}"
+        edit $f 'commit: to the odd block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 2)/' "${bf16[@]}"
+        edit $f 'commit: of the stage after' 's/commit<CTAS>\(&bar\.empty\[stage\.at\]\);\n( *)stage\.next\(\);/stage.next();\n\1commit<CTAS>(\&bar.empty[stage.at]);/' "${bf16[@]}"
+        edit $f 'commit: before the last instruction' 's/#pragma unroll\n( *for \(int step = 0; step < STEPS; step\+\+\) \{)/#pragma unroll\n\1\nif (step == STEPS - 1) commit<CTAS>(\&bar.empty[stage.at]);/; s/\}\n *commit<CTAS>\(&bar\.empty\[stage\.at\]\);/}/' "${bf16[@]}"
+        edit $f 'commit: no stage is given back' 's/\n *commit<CTAS>\(&bar\.empty\[stage\.at\]\);//' "${bf16[@]}"
+        edit $f 'commit: no sums are ready' 's/commit<CTAS>\(&bar\.ready\[buffer\.at\]\);//' "${bf16[@]}"
+        edit $f 'shape: of one block' 's/FORMAT, BM \* CTAS/FORMAT, BM/' "${bf16[@]}"
+        edit $f 'shape: half of the columns' 's/CTAS, TILE::BN, !A/CTAS, TILE::BN \/ 2, !A/' "${bf16[@]}"
+        edit $f 'shape: A is K-major' 's/!A_K_MAJOR,/false,/' "${bf16[@]}"
+        edit $f 'shape: B is K-major' 's/!B_K_MAJOR\),/false),/' "${bf16[@]}"
+        edit $f 'A: the step along k' 's/A_K_MAJOR \? 32 : 16/A_K_MAJOR ? 32 : 8/' "${bf16[@]}"
+        edit $f 'B: the step along k' 's/B_K_MAJOR \? 32 :/B_K_MAJOR ? 16 :/' "${bf16[@]}"
+        edit $f 'descriptors: the leading offset' 's/BOX = 64/BOX = 32/' "${bf16[@]}"
+        edit $f 'sums: of the tile before as well' 's/kt > t\.k_first \|\| step > 0/1/' "${bf16[@]}"
+        edit $f 'sums: of the last instruction alone' 's/kt > t\.k_first \|\| step > 0/0/' "${bf16[@]}"
+        edit $f 'sums: one accumulator for two tiles' 's/buffer\.at \* TILE::BN/0 * TILE::BN/g' "${bf16[@]}"
+        edit $f 'sums: from the other accumulator' 's/buffer\.at \* TILE::BN\);\n( *)uint64_t/(buffer.at ^ 1) * TILE::BN);\n\1uint64_t/' "${bf16[@]}"
+        edit $f 'free: never' 's/if \(i == TILE::BN \/ PIECE - 1\) release<CTAS>\(free\);//' "${bf16[@]}"
+        edit $f 'free: before the last piece is read' 's/i == TILE::BN \/ PIECE - 1/i == 0/' "${bf16[@]}"
+        edit $f 'free: before the last columns are read' 's/col == TILE::BN - 32/col == 0/' "${bf16[@]}"
+        edit $f 'free: told to its own block' 's/mbar_arrive_cluster\(free, 0\)/mbar_arrive(free)/' "${bf16[@]}"
+        edit $f 'lanes: of the first warp' 's/\(32 \* warp\) << 16/(0 * warp) << 16/' "${bf16[@]}"
+        edit $f 'store: one buffer for all' 's/i % 2 \* STAGING/0/' "${bf16[@]}"
+        edit $f 'store: waits for one less' 's/bulk_wait_read<1>/bulk_wait_read<2>/' "${bf16[@]}"
+        edit $f 'store: the column' 's/t\.col \+ PIECE \* i/t.col + PIECE * (i ^ 1)/' "${bf16[@]}"
+        edit $f 'store: not swizzled' 's/chunk \^ lane % 8/chunk/' "${bf16[@]}"
+        edit $f 'vectors in rows of odd length' 's/p\.n % N == 0/true/' "${bf16[@]}"
+        edit $f 'memory: half of it' 's/tmem_alloc<CTAS>\(&bar\.memory, TILE::COLUMNS\)/tmem_alloc<CTAS>(\&bar.memory, TILE::COLUMNS \/ 2)/' "${bf16[@]}"
+        edit $f 'memory: never freed' 's/if \(warp == MULTIPLIER\) gpu::tmem_dealloc[^;]*;//' "${bf16[@]}"
+        edit $f 'memory: half of it freed' 's/(tmem_dealloc<CTAS>\(bar\.memory, TILE::COLUMNS)/\1 \/ 2/' "${bf16[@]}"
+        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/' "${bf16[@]}"
+        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/' "${bf16[@]}"
+        edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/' "${bf16[@]}"
+        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/' "${bf16[@]}"
+        edit $f 'scales: of the first 64 of k' 's/TILE::B_BYTES \+ step \* SCALES/TILE::B_BYTES + 0 * step * SCALES/' "${nvfp4[@]}"
+        edit $f 'scales of B: of the first 128 columns' 's/TILE::SCALES_A \+ i \* STEPS \* SCALES\)\);/TILE::SCALES_A));/' "${nvfp4[@]}"
+        edit $f 'scales of B: in one place' 's/at_b \+ 4 \* i,/at_b,/' "${nvfp4[@]}"
+        edit $f 'scales: those of B for A' 's/adds, at_a, at_b/adds, at_b, at_a/' "${nvfp4[@]}"
+        edit $f 'scales of A: copied beside' 's/(cp_scales<CTAS>\()at_a/\1at_a + 16/' "${nvfp4[@]}"
+        edit $f 'scales of A: of the first rows' 's/p\.scales_m \+ t\.row \/ 128/p.scales_m/' "${nvfp4[@]}"
+        edit $f 'scales of B: of the first tile' 's/p\.scales_n \+ t\.col \/ 128/p.scales_n/' "${nvfp4[@]}"
+        edit $f 'scales: of the first k-tile' 's/full, 0, kt \* STEPS/full, 0, 0 * kt/g' "${nvfp4[@]}"
+        edit $f 'scales: in place of sums' 's/AT_A = BUFFERS \* BN/AT_A = BN \/ 2/' "${nvfp4[@]}"
+        edit $f 'scales of tensors: one alone' 's/p\.alpha \* \*p\.a_scale \* \*p\.b_scale : p\.alpha;/p.alpha * *p.a_scale : p.alpha;/' "${nvfp4[@]}"
+        edit $f 'nvfp4, shape: of one block' 's/shape_nvfp4\(BM \* CTAS/shape_nvfp4(BM/' "${nvfp4[@]}"
+        f=matmul_tcgen05_nvfp4.cu
+        edit $f 'scales: not in the order of tensor memory' 's/words\[32 \* \(at % 4\) \+ at \/ 4\]/words[at]/' "${nvfp4[@]}"
+        edit $f 'scales: of the row before' 's/\(i \* rows \+ row\) \* width/(i * rows + row - (row > 0)) * width/' "${nvfp4[@]}"
+        edit $f 'scales: one of four in rows of odd length' 's/e < 4; e\+\+\)/e < 1; e++)/' "${nvfp4[@]}"
+        edit $f 'scales: of B from A' 's/pack_scales\(scratch, a, i\)/pack_scales(scratch, a, 0)/' "${nvfp4[@]}"
+        f=tcgen05_launch.cuh
+        edit $f 'map: rows and columns' 's/k_major \? p\.k : extent/k_major ? extent : p.k/' "${bf16[@]}"
+        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/' "${bf16[@]}"
+        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/' "${bf16[@]}"
+        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
+        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/' "${bf16[@]}"
+        edit $f 'map: the swizzle of C' 's/32,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/32,\1CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
+        edit $f 'map: lines of scales' 's/k_tiles \* tcgen05::STEPS\)/k_tiles * tcgen05::STEPS - 4)/' "${nvfp4[@]}"
+        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/' "${bf16[@]}"
+        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, tcgen05::ROW\)\)/OPERAND::SIZE - 63, tcgen05::ROW))/' "${bf16[@]}"
     }
 fi
 
@@ -260,18 +349,18 @@ selftest=$build/tests/emulation_selftest
 # sed joins the strings of an asm statement first, so that the patterns do not depend on where they break.
 join=':a;N;$!ba;s/"\n *"//g;'
 
-# wrapper NAME SED [ARCH]: the self-test with ptx.cuh changed by SED, through nvcc for ARCH (90a) and the interpreter.
+# wrapper NAME SED [ARCH FILE]: the self-test with ptx.cuh (FILE) changed by SED, through nvcc for ARCH (90a) and the interpreter.
 wrapper() {
-    local status=0 arch=${3:-90a}
-    [[ "ptx.cuh: $1" == *"$only"* ]] || return 0
+    local status=0 arch=${3:-90a} file=${4:-ptx.cuh}
+    [[ "$file: $1" == *"$only"* ]] || return 0
     rm -rf "$work/tree"
     mkdir -p "$work/tree/tests/emulation"
     cp -r "$source/kernels" "$work/tree/kernels"
     cp "$source/tests/emulation/selftest.cu" "$work/tree/tests/emulation"
-    sed -i -E "$2" "$work/tree/kernels/cuda/ptx.cuh"
-    cp "$source/kernels/cuda/ptx.cuh" "$work/right"
+    sed -i -E "$2" "$work/tree/kernels/cuda/$file"
+    cp "$source/kernels/cuda/$file" "$work/right"
     [[ "$2" != "$join"* ]] || sed -i -E "$join" "$work/right"
-    if cmp -s "$work/right" "$work/tree/kernels/cuda/ptx.cuh"; then
+    if cmp -s "$work/right" "$work/tree/kernels/cuda/$file"; then
         verdict unchanged "$1: the wrapper is written otherwise now"
         return
     fi
@@ -363,6 +452,45 @@ else
         wrapper 'setmaxnreg: dec for inc' 's/setmaxnreg\.inc/setmaxnreg.dec/'
         wrapper 'wgmma: no commit' 's/wgmma\.commit_group\.sync\.aligned;/wgmma.fence.sync.aligned;/'
         wrapper 'wgmma: waits for one less' "$join"'s/(wgmma\.wait_group[^"]*" ::"n"\()KEEP/\1KEEP + 1/'
+        tcgen05=(100a ptx_tcgen05.cuh)
+        wrapper 'elect: all lanes' 's/elect\.sync _\|p, 0xffffffff;/setp.eq.b32 p, 0, 0;/' "${tcgen05[@]}"
+        wrapper 'alloc: never freed' 's/tcgen05\.dealloc\.cta_group::1\.sync\.aligned\.b32 %0, %1;//' "${tcgen05[@]}"
+        wrapper 'alloc: of a pair, by a single block' 's/tcgen05\.alloc\.cta_group::2/tcgen05.alloc.cta_group::1/' "${tcgen05[@]}"
+        wrapper 'dealloc: operands swapped' 's/(tcgen05\.dealloc\.cta_group::.\.sync\.aligned\.b32) %0, %1;/\1 %1, %0;/' "${tcgen05[@]}"
+        wrapper 'descriptor: stride' 's/1024 >> 4\) << 32/512 >> 4) << 32/' "${tcgen05[@]}"
+        wrapper 'descriptor: leading offset' 's/leading_bytes >> 4/leading_bytes >> 5/' "${tcgen05[@]}"
+        wrapper 'descriptor: version' 's/uint64_t\(1\) << 46 \|/uint64_t(0) << 46 |/' "${tcgen05[@]}"
+        wrapper 'descriptor: swizzle of 64 bytes' 's/uint64_t\(2\) << 61/uint64_t(4) << 61/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: stride' 's/128 >> 4\) << 32/256 >> 4) << 32/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: version' 's/uint64_t\(1\) << 46;/uint64_t(0) << 46;/' "${tcgen05[@]}"
+        wrapper 'shape: sums in fp16' 's/return 1u << 4 \|/return/' "${tcgen05[@]}"
+        wrapper 'shape: the format of A' 's/format << 7 \|/0u |/' "${tcgen05[@]}"
+        wrapper 'shape: the format of B' 's/format << 10 \|/0u |/' "${tcgen05[@]}"
+        wrapper 'shape: majorness swapped' 's/\(a_mn_major\) << 15/(b_mn_major) << 15/; s/\(b_mn_major\) << 16/(a_mn_major) << 16/' "${tcgen05[@]}"
+        wrapper 'shape: half of N' 's/uint32_t\(n \/ 8\)/uint32_t(n \/ 16)/' "${tcgen05[@]}"
+        wrapper 'shape: M of a pair' 's/uint32_t\(m \/ 16\)/uint32_t(128 \/ 16)/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: scales of powers of two' 's/return 1u << 7 \|/return 1u << 23 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'mma: A and B swapped' 's/"l"\(da\), "l"\(db\)/"l"(db), "l"(da)/' "${tcgen05[@]}"
+        wrapper 'mma: overwrites for adds' 's/setp\.ne\.b32 p, %4/setp.eq.b32 p, %4/' "${tcgen05[@]}"
+        wrapper 'mma f16: the kind of tf32' 's/(cta_group::1\.kind::)f16/\1tf32/' "${tcgen05[@]}"
+        wrapper 'mma tf32: the kind of f16' 's/(cta_group::1\.kind::)tf32/\1f16/' "${tcgen05[@]}"
+        wrapper 'mma f8f6f4: the kind of f16' 's/(cta_group::1\.kind::)f8f6f4/\1f16/' "${tcgen05[@]}"
+        wrapper 'mma f16, a pair: of one block' 's/cta_group::2\.kind::f16/cta_group::1.kind::f16/' "${tcgen05[@]}"
+        wrapper 'mma tf32, a pair: the kind of f16' 's/(cta_group::2\.kind::)tf32/\1f16/' "${tcgen05[@]}"
+        wrapper 'mma f8f6f4, a pair: the kind of f16' 's/(cta_group::2\.kind::)f8f6f4/\1f16/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales swapped' 's/"\[%5\], \[%6\]"/"[%6], [%5]"/' "${tcgen05[@]}"
+        wrapper 'cp: no scales' 's/tcgen05\.cp\.cta_group::1\.32x128b\.warpx4 \[%0\], %1;//' "${tcgen05[@]}"
+        wrapper 'cp, a pair: no scales' 's/tcgen05\.cp\.cta_group::2\.32x128b\.warpx4 \[%0\], %1;//' "${tcgen05[@]}"
+        wrapper 'commit: nothing' "$join"'s/tcgen05\.commit\.cta_group::1\.mbarrier::arrive::one\.shared::cluster\.b64 \[%0\];//' "${tcgen05[@]}"
+        wrapper 'commit, a pair: nothing' "$join"'s/tcgen05\.commit\.cta_group::2\.mbarrier::arrive::one\.shared::cluster\.b64 \[%0\];//' "${tcgen05[@]}"
+        wrapper 'commit, multicast: no mask' "$join"'s/(commit\.cta_group::2[^"]*)\.multicast::cluster\.b64 \[%0\], %1/\1.b64 [%0]/' "${tcgen05[@]}"
+        wrapper 'ld: registers swapped' 's/GPU_OUT16\(0\), GPU_OUT16\(16\)/GPU_OUT16(16), GPU_OUT16(0)/' "${tcgen05[@]}"
+        wrapper 'ld: not waited for' 's/tcgen05\.wait::ld\.sync\.aligned;//' "${tcgen05[@]}"
+        wrapper 'fence: before for after' 's/fence::after_thread_sync/fence::before_thread_sync/' "${tcgen05[@]}"
+        wrapper 'fence: after for before' 's/fence::before_thread_sync/fence::after_thread_sync/' "${tcgen05[@]}"
+        wrapper 'TMA of a pair: the own barrier' 's/and\.b32 even, even, 14/and.b32 even, even, 15/' "${tcgen05[@]}"
+        wrapper 'TMA of a pair: without cta_group' "$join"'s/complete_tx::bytes\.cta_group::2/complete_tx::bytes/' "${tcgen05[@]}"
+        wrapper 'TMA of a pair: coordinates swapped' "$join"'s/\{%3,%4,%5\}/{%4,%3,%5}/' "${tcgen05[@]}"
     }
 fi
 echo "$mutants mutants, $survivors not caught"

@@ -4,6 +4,7 @@
  * exit 1 after a FAIL, 77 without a device. selftest [cc]: on the first device, or the first of that compute capability
  * (90). */
 #include "../../kernels/cuda/launch.cuh"
+#include "../../kernels/cuda/ptx_tcgen05.cuh"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,6 +33,12 @@
 #define HAS_SM90A 1
 #else
 #define HAS_SM90A 0
+#endif
+
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM100_ALL)
+#define HAS_SM100A 1
+#else
+#define HAS_SM100A 0
 #endif
 
 /* ---- mma.sync: one warp, C[M,8] = A[M,K] B[K,8] + C; A by rows, B by columns ---- */
@@ -435,6 +442,204 @@ __global__ void __launch_bounds__(384, 1) setmaxnreg_kernel(int *out) {
 #endif
 }
 
+/* ---- elect.sync: one lane of each of two warps ---- */
+
+__global__ void elect_kernel(int *out) {
+#if HAS_SM90
+    if (gpu::elect_one()) atomicAdd(&out[threadIdx.x / 32], 1);
+#endif
+}
+
+/* ---- tcgen05: D[128,N] = A[128,K] B[N,K] of 128 bytes of k, once or twice, as wgmma's; four warps read it ---- */
+
+/* Row t of tensor memory, N columns from d on. */
+template <int N> DEV void read_tensor_memory(float *D, uint32_t d) {
+    const uint32_t t = threadIdx.x, lanes = t / 32 * 32 << 16;
+    for (int c = 0; c < N; c += 64) { /* two loads before one wait */
+        uint32_t r[64];
+        gpu::tcgen05_ld_x32(r, d + lanes + static_cast<uint32_t>(c));
+        if (N > 32) gpu::tcgen05_ld_x32(r + 32, d + lanes + static_cast<uint32_t>(c) + 32);
+        gpu::tcgen05_wait_ld();
+        gpu::tcgen05_hold(r);
+        for (int i = 0; i < (N > 32 ? 64 : 32); i++) D[t * N + c + i] = __uint_as_float(r[i]);
+    }
+    gpu::tcgen05_fence_before();
+}
+
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS_A, int TRANS_B>
+__global__ void __launch_bounds__(128)
+    tcgen05_kernel(const T *A, const T *B, float *D, int accumulate) {
+#if HAS_SM100A
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    DYN_SMEM(1024, T, As);
+    SMEM(uint64_t, bar, [1]);
+    SMEM(uint32_t, memory, [1]);
+    T *Bs = As + 128 * K;
+    stage_operand<T, TRANS_A>(As, A, 128);
+    stage_operand<T, TRANS_B>(Bs, B, N);
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+    }
+    if (threadIdx.x < 32) {
+        gpu::tmem_alloc<1>(memory, N);
+        gpu::tmem_relinquish<1>();
+    }
+    __syncthreads(); /* operands, the barrier and the address are there */
+    gpu::tcgen05_fence_after();
+    const uint32_t d = *memory;
+    if (threadIdx.x == 0) {
+        const uint64_t a = TRANS_A ? gpu::tcgen05_desc(As, 64 * 128) : gpu::tcgen05_desc(As),
+                       b = TRANS_B ? gpu::tcgen05_desc(Bs, 64 * 128) : gpu::tcgen05_desc(Bs);
+        /* in a descriptor's units of 16 bytes */
+        const uint64_t step_a = TRANS_A ? 128 : 2, step_b = TRANS_B ? 128 : 2;
+        for (uint64_t k = 0; k < (accumulate ? 8 : 4); k++)
+            gpu::tcgen05_mma<KIND, 1>(d, a + step_a * (k % 4), b + step_b * (k % 4),
+                                      gpu::tcgen05_shape(FORMAT, 128, N, TRANS_A, TRANS_B), k > 0);
+        gpu::tcgen05_commit<1>(bar);
+    }
+    gpu::mbar_wait(bar, 0);
+    gpu::tcgen05_fence_after();
+    read_tensor_memory<N>(D, d);
+    __syncthreads(); /* all have read */
+    gpu::tcgen05_fence_after();
+    if (threadIdx.x < 32) gpu::tmem_dealloc<1>(d, N);
+#endif
+}
+
+/* ---- a pair of blocks: D[256,N], each block half of A's rows and of B's ---- */
+
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N>
+__global__ void __launch_bounds__(128) tcgen05_pair_kernel(const T *A, const T *B, float *D) {
+#if HAS_SM100A
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    DYN_SMEM(1024, T, As);
+    SMEM(uint64_t, bar, [2]);
+    SMEM(uint32_t, memory, [1]);
+    const uint32_t rank = gpu::cluster_rank();
+    T *Bs = As + 128 * K;
+    stage_operand<T, 0>(As, A + rank * 128 * K, 128);
+    stage_operand<T, 0>(Bs, B + rank * (N / 2) * K, N / 2);
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(&bar[0], 1);
+        gpu::mbar_init(&bar[1], 1);
+        gpu::mbar_fence_init();
+    }
+    if (threadIdx.x < 32) {
+        gpu::tmem_alloc<2>(memory, N);
+        gpu::tmem_relinquish<2>();
+    }
+    gpu::cluster_sync(); /* both blocks' operands, barriers and memory are there */
+    gpu::tcgen05_fence_after();
+    const uint32_t d = *memory;
+    if (threadIdx.x == 0 && rank == 0) {
+        const uint64_t a = gpu::tcgen05_desc(As), b = gpu::tcgen05_desc(Bs);
+        for (uint64_t k = 0; k < 4; k++)
+            gpu::tcgen05_mma<KIND, 2>(d, a + 2 * k, b + 2 * k, gpu::tcgen05_shape(FORMAT, 256, N),
+                                      k > 0);
+        gpu::tcgen05_commit_multicast<2>(&bar[0], 3);
+        gpu::tcgen05_commit<2>(&bar[1]);
+    }
+    gpu::mbar_wait(&bar[0], 0);
+    if (rank == 0) gpu::mbar_wait(&bar[1], 0);
+    gpu::tcgen05_fence_after();
+    read_tensor_memory<N>(D + rank * 128 * N, d);
+    gpu::cluster_sync(); /* all have read, and no block is gone before its pair is done */
+    gpu::tcgen05_fence_after();
+    if (threadIdx.x < 32) gpu::tmem_dealloc<2>(d, N);
+#endif
+}
+
+/* ---- TMA of a pair: each block loads 8 rows of 64 bf16 at column 32, row 8 x rank, counted by the even block's barrier ---- */
+
+__global__ void tma_pair_kernel(const __grid_constant__ CUtensorMap map, uint16_t *out) {
+#if HAS_SM100A
+    SMEM_ALIGNED(1024, uint16_t, tile, [8 * 64]);
+    SMEM(uint64_t, bar, [1]);
+    const int rank = static_cast<int>(gpu::cluster_rank());
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+    }
+    gpu::cluster_sync(); /* the even block's barrier is there */
+    if (threadIdx.x == 0) {
+        if (rank == 0) gpu::mbar_arrive_expect_tx(bar, 2 * sizeof tile);
+        gpu::tma_load_3d_pair(tile, &map, bar, 32, 8 * rank, 1);
+    }
+    if (rank == 0) gpu::mbar_wait(bar, 0);
+    gpu::cluster_sync(); /* both tiles are there */
+    for (int i = threadIdx.x; i < 8 * 64; i += 32) out[blockIdx.x * 8 * 64 + i] = tile[i];
+#endif
+}
+
+/* ---- nvfp4: 256 of k in rows of 128 bytes, a scale for 16 of them: scales[row][16]; CTAS blocks ---- */
+
+/* rows x 16 scales as tcgen05.cp wants them: of 64 of k and 128 rows 512 bytes; `tiles` of those rows. */
+DEV void stage_scales(unsigned char *to, const unsigned char *from, int rows) {
+    for (int i = threadIdx.x; i < rows * 16; i += 128) {
+        const int row = i / 16, which = i % 16;
+        to[(which / 4 * ((rows + 127) / 128) + row / 128) * 512 + row % 32 * 16 +
+           row % 128 / 32 * 4 + which % 4] = from[i];
+    }
+}
+
+template <int CTAS, int N>
+__global__ void __launch_bounds__(128)
+    tcgen05_nvfp4_kernel(const unsigned char *A, const unsigned char *B,
+                         const unsigned char *scales_a, const unsigned char *scales_b, float *D) {
+#if HAS_SM100A
+    constexpr int TILES = N / 128;
+    DYN_SMEM(1024, unsigned char, As); /* [128][128] of A, [N / CTAS][128] of B, scales of both */
+    SMEM(uint64_t, bar, [1]);
+    SMEM(uint32_t, memory, [1]);
+    const uint32_t rank = CTAS == 2 ? gpu::cluster_rank() : 0;
+    unsigned char *Bs = As + 128 * 128, *Sa = Bs + N / CTAS * 128, *Sb = Sa + 4 * 512;
+    stage_operand<unsigned char, 0>(As, A + rank * 128 * 128, 128);
+    stage_operand<unsigned char, 0>(Bs, B + rank * (N / CTAS) * 128, N / CTAS);
+    stage_scales(Sa, scales_a + rank * 128 * 16, 128);
+    stage_scales(Sb, scales_b, N);
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    if (threadIdx.x == 0) {
+        gpu::mbar_init(bar, 1);
+        gpu::mbar_fence_init();
+    }
+    if (threadIdx.x < 32) {
+        gpu::tmem_alloc<CTAS>(memory, 512);
+        gpu::tmem_relinquish<CTAS>();
+    }
+    if (CTAS == 2)
+        gpu::cluster_sync(); /* as above */
+    else
+        __syncthreads(); /* as above */
+    gpu::tcgen05_fence_after();
+    const uint32_t d = *memory, at_a = d + 256, at_b = at_a + 4;
+    if (threadIdx.x == 0 && rank == 0) {
+        const uint64_t a = gpu::tcgen05_desc(As), b = gpu::tcgen05_desc(Bs);
+        for (int k = 0; k < 4; k++) {
+            gpu::tcgen05_cp_scales<CTAS>(at_a, gpu::tcgen05_scales_desc(Sa + k * 512));
+            for (int i = 0; i < TILES; i++)
+                gpu::tcgen05_cp_scales<CTAS>(at_b + 4 * i,
+                                             gpu::tcgen05_scales_desc(Sb + (k * TILES + i) * 512));
+            gpu::tcgen05_mma_nvfp4<CTAS>(
+                d, a + static_cast<uint64_t>(2 * k), b + static_cast<uint64_t>(2 * k),
+                gpu::tcgen05_shape_nvfp4(128 * CTAS, N), k > 0, at_a, at_b);
+        }
+        gpu::tcgen05_commit_multicast<CTAS>(bar, CTAS == 2 ? 3 : 1);
+    }
+    gpu::mbar_wait(bar, 0);
+    gpu::tcgen05_fence_after();
+    read_tensor_memory<N>(D + rank * 128 * N, d);
+    if (CTAS == 2)
+        gpu::cluster_sync(); /* all have read */
+    else
+        __syncthreads(); /* all have read */
+    gpu::tcgen05_fence_after();
+    if (threadIdx.x < 32) gpu::tmem_dealloc<CTAS>(d, 512);
+#endif
+}
+
 /* ---- the host's part ---- */
 
 static int failures;
@@ -814,6 +1019,119 @@ static void test_wgmmas() {
     test_wgmma<__nv_fp8_e5m2, wgmma_type::e5m2, 256>("wgmma e5m2, n256");
 }
 
+static void test_elect() {
+    const buffer<int> out(std::vector<int>(2, 0));
+    must(gpu_launch(threads(64), elect_kernel, out.p), "elect_one");
+    report("elect_one", out.read() == std::vector<int>({1, 1}));
+}
+
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N, int TRANS_A = 0,
+          int TRANS_B = TRANS_A>
+static void test_tcgen05(const char *name, int accumulate = 1) {
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    const auto A = small_integers<T>(128 * K), B = small_integers<T>(N * K);
+    std::vector<float> want(128 * N, 0.0f);
+    const buffer<T> a(A), b(B);
+    const buffer<float> d(std::vector<float>(128 * N, -1.0f));
+    launch_config c = threads(128);
+    c.smem = (128 + N) * 128;
+    must(gpu_launch(c, tcgen05_kernel<T, KIND, FORMAT, N, TRANS_A, TRANS_B>, a.p, b.p, d.p,
+                    accumulate),
+         name);
+    for (int i = 0; i <= accumulate; i++) multiply(A, B, want, 128, N, K);
+    report(name, d.read() == want);
+}
+template <class T, gpu::tcgen05_kind KIND, uint32_t FORMAT, int N>
+static void test_tcgen05_pair(const char *name) {
+    constexpr int K = 128 / static_cast<int>(sizeof(T));
+    const auto A = small_integers<T>(256 * K), B = small_integers<T>(N * K);
+    std::vector<float> want(256 * N, 0.0f);
+    const buffer<T> a(A), b(B);
+    const buffer<float> d(std::vector<float>(256 * N, -1.0f));
+    launch_config c = threads(128);
+    c.smem = (128 + N / 2) * 128;
+    c.grid = c.cluster = dim3(2);
+    must(gpu_launch(c, tcgen05_pair_kernel<T, KIND, FORMAT, N>, a.p, b.p, d.p), name);
+    multiply(A, B, want, 256, N, K);
+    report(name, d.read() == want);
+}
+
+static void test_tma_pair() {
+    constexpr int EACH = ROWS * COLS;
+    std::vector<uint16_t> in;
+    for (int i = 0; i < 2 * EACH; i++) in.push_back(static_cast<uint16_t>(i - EACH + 1));
+    const buffer<uint16_t> matrices(in), out(std::vector<uint16_t>(2 * 8 * 64, 0xffff));
+    const tensor described = {matrices.p, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, COLS, ROWS, COLS * 2, 2,
+                              EACH * 2};
+    alignas(128) CUtensorMap map;
+    must(gpu_tensor_map(&map, described, 3, 64, 8, CU_TENSOR_MAP_SWIZZLE_128B), "tensor map");
+    launch_config c = threads(32);
+    c.grid = c.cluster = dim3(2);
+    must(gpu_launch(c, tma_pair_kernel, map, out.p), "tma_load_3d_pair");
+    const auto tiles = out.read();
+    report("tma_load_3d_pair",
+           tile_is_right(tiles.data(), 8, 0) && tile_is_right(tiles.data() + 8 * 64, 8, 8));
+}
+
+template <int CTAS, int N> static void test_tcgen05_nvfp4(const char *name) {
+    constexpr int M = 128 * CTAS;
+    static const float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6}, steps[] = {0.5f, 1, 2, 1.5f};
+    static const unsigned char step_codes[] = {0x30, 0x38, 0x40, 0x3c};
+    /* codes and scales, and as numbers */
+    const auto fill = [&](std::vector<unsigned char> &codes, std::vector<unsigned char> &scales,
+                          std::vector<float> &x, int rows) {
+        for (int i = 0; i < rows * 256; i++) {
+            const int code = static_cast<int>(small_integer()) + 2 +
+                             5 * (static_cast<int>(small_integer()) + 2); /* 0 to 24 */
+            if (i % 16 == 0) scales.push_back(step_codes[code % 4]);
+            if (i % 2 == 0)
+                codes.push_back(static_cast<unsigned char>(code % 16));
+            else
+                codes.back() = static_cast<unsigned char>(codes.back() | code % 16 << 4);
+            const float value = values[code % 8];
+            x.push_back(code & 8 ? -value : value);
+        }
+        for (size_t i = 0; i < x.size(); i++)
+            for (size_t s = 0; s < 4; s++)
+                if (scales[i / 16] == step_codes[s]) {
+                    x[i] *= steps[s];
+                    break;
+                }
+    };
+    std::vector<unsigned char> A, B, SA, SB;
+    std::vector<float> xa, xb, want(M * N, 0.0f);
+    fill(A, SA, xa, M);
+    fill(B, SB, xb, N);
+    const buffer<unsigned char> a(A), b(B), sa(SA), sb(SB);
+    const buffer<float> d(std::vector<float>(M * N, -1.0f));
+    launch_config c = threads(128);
+    c.smem = 128 * 128 + N / CTAS * 128 + 4 * 512 * (1 + N / 128);
+    c.grid = c.cluster = dim3(CTAS);
+    must(gpu_launch(c, tcgen05_nvfp4_kernel<CTAS, N>, a.p, b.p, sa.p, sb.p, d.p), name);
+    multiply(xa, xb, want, M, N, 256);
+    report(name, d.read() == want);
+}
+
+static void test_tcgen05s() {
+    using kind = gpu::tcgen05_kind;
+    test_tcgen05<__nv_bfloat16, kind::f16, 1, 32>("tcgen05 bf16, overwriting", 0);
+    test_tcgen05<__nv_bfloat16, kind::f16, 1, 128>("tcgen05 bf16, n128");
+    test_tcgen05<__nv_bfloat16, kind::f16, 1, 256, 1>("tcgen05 bf16, MN-major");
+    test_tcgen05<__nv_bfloat16, kind::f16, 1, 64, 0, 1>("tcgen05 bf16, B MN-major");
+    test_tcgen05<__half, kind::f16, 0, 256>("tcgen05 f16, n256");
+    test_tcgen05<__half, kind::f16, 0, 64, 1>("tcgen05 f16, MN-major");
+    test_tcgen05<float, kind::tf32, 2, 128>("tcgen05 tf32, n128");
+    test_tcgen05<__nv_fp8_e4m3, kind::f8f6f4, 0, 256>("tcgen05 e4m3, n256");
+    test_tcgen05<__nv_fp8_e5m2, kind::f8f6f4, 1, 128>("tcgen05 e5m2, n128");
+    test_tcgen05_nvfp4<1, 128>("tcgen05 nvfp4, n128");
+    test_tcgen05_nvfp4<1, 256>("tcgen05 nvfp4, n256");
+    test_tma_pair();
+    test_tcgen05_pair<__nv_bfloat16, kind::f16, 1, 256>("tcgen05 bf16, a pair");
+    test_tcgen05_pair<float, kind::tf32, 2, 64>("tcgen05 tf32, a pair");
+    test_tcgen05_pair<__nv_fp8_e4m3, kind::f8f6f4, 0, 128>("tcgen05 e4m3, a pair");
+    test_tcgen05_nvfp4<2, 256>("tcgen05 nvfp4, a pair");
+}
+
 static void test_setmaxnreg() {
     const buffer<int> out(std::vector<int>(384, -1));
     must(gpu_launch(threads(384), setmaxnreg_kernel, out.p), "setmaxnreg");
@@ -864,6 +1182,7 @@ int main(int argc, char **argv) {
         test_tma_3d(cc);
         test_bulk();
         test_stmatrix();
+        test_elect();
     } else {
         puts("tall fp64 mma            skip: sm_90");
         puts("mbarrier, TMA, stmatrix  skip: sm_90");
@@ -878,6 +1197,11 @@ int main(int argc, char **argv) {
         test_mma_nvfp4();
     else
         puts("mma_m16n8k64_nvfp4       skip: sm_120a");
+    if (cc == 100) {
+        test_tcgen05s();
+    } else {
+        puts("tcgen05                  skip: sm_100a");
+    }
     if (cc >= 100) {
         test_access32<uint32_t, false>("load32, store32 of words");
         test_access32<uint32_t, true>("the same, streaming");

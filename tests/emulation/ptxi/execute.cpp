@@ -585,6 +585,9 @@ static void step(machine &m, const instruction &i) {
     case opcode::wgmma:
         warpgroup_multiply(m, i);
         break;
+    case opcode::tcgen05:
+        tensor_core(m, i);
+        break;
     case opcode::mbarrier:
         mbarrier(m, i);
         break;

@@ -223,6 +223,7 @@ void matrix_multiply(machine &m, const instruction &i);
 void warpgroup_multiply(machine &m, const instruction &i);
 void matrix_load(machine &m, const instruction &i);
 void matrix_store(machine &m, const instruction &i);
+void tensor_core(machine &m, const instruction &i);
 void copy_async(machine &m, const instruction &i);
 void mbarrier(machine &m, const instruction &i);
 

@@ -210,6 +210,85 @@ void warpgroup_multiply(machine &m, const instruction &i) {
                 i.o.size() > 7 && i.o[7].value);
 }
 
+/* ---- tcgen05 ---- */
+
+/* "[%r1]": an address of tensor memory, which is no pointer. */
+static uint32_t tensor_address(const machine &m, const instruction &i, size_t o) {
+    const operand &x = i.o[o];
+    if (x.kind != operand::memory || x.r < 0) refuse(i, "no address of tensor memory");
+    return static_cast<uint32_t>(m.r[x.r] + x.value);
+}
+
+static void tensor_multiply(machine &m, const instruction &i, int ctas) {
+    simt::tcgen05_operands o = {};
+    o.ctas = ctas;
+    const bool is_scaled = i.has("kind::mxf4nvf4");
+    if (i.has("kind::f16"))
+        o.kind = simt::tcgen05_kind::f16;
+    else if (i.has("kind::tf32"))
+        o.kind = simt::tcgen05_kind::tf32;
+    else if (i.has("kind::f8f6f4"))
+        o.kind = simt::tcgen05_kind::f8f6f4;
+    else if (is_scaled && i.has("block_scale") && i.has("scale_vec::4X"))
+        o.kind = simt::tcgen05_kind::mxf4nvf4;
+    else
+        refuse(i, "this kind is not emulated");
+    if (i.o.size() != (is_scaled ? 7u : 5u) || i.o[1].kind == operand::memory)
+        refuse(i, "these operands of tcgen05.mma are not emulated");
+    o.d = tensor_address(m, i, 0);
+    o.desc_a = read(m, i.o[1], type::b64);
+    o.desc_b = read(m, i.o[2], type::b64);
+    o.shape = static_cast<uint32_t>(read(m, i.o[3], type::b32));
+    if (is_scaled) {
+        o.scales_a = tensor_address(m, i, 4);
+        o.scales_b = tensor_address(m, i, 5);
+    }
+    o.accumulate = read(m, i.o.back(), type::pred) != 0;
+    simt::tcgen05_mma(o);
+}
+
+void tensor_core(machine &m, const instruction &i) {
+    const int ctas = i.has("cta_group::1") ? 1 : i.has("cta_group::2") ? 2 : 0;
+    const auto number = [&](size_t o) { return static_cast<uint32_t>(read(m, i.o[o], type::b32)); };
+    if (i.has("fence::before_thread_sync")) {
+        simt::tcgen05_fence_before();
+    } else if (i.has("fence::after_thread_sync")) {
+        simt::tcgen05_fence_after();
+    } else if (i.has("wait::ld")) {
+        simt::tcgen05_wait_ld();
+    } else if (i.has("ld")) {
+        if (!i.has("32x32b") || !i.has("x32") || items(i.o[0]) != 32)
+            refuse(i, "this tcgen05.ld is not emulated");
+        uint32_t *r[32];
+        for (size_t j = 0; j < 32; j++)
+            r[j] = reinterpret_cast<uint32_t *>(&m.r[i.o[0].items[j].r]);
+        simt::tcgen05_ld(r, 32, tensor_address(m, i, 1));
+    } else if (!ctas) {
+        refuse(i, "no cta_group");
+    } else if (i.has("alloc")) {
+        simt::tmem_alloc(ctas, reinterpret_cast<uint32_t *>(shared_address(m, i.o[0])),
+                         static_cast<int>(number(1)));
+    } else if (i.has("relinquish_alloc_permit")) {
+        simt::tmem_relinquish(ctas);
+    } else if (i.has("dealloc")) {
+        simt::tmem_dealloc(ctas, number(0), static_cast<int>(number(1)));
+    } else if (i.has("mma")) {
+        tensor_multiply(m, i, ctas);
+    } else if (i.has("cp")) {
+        if (!i.has("32x128b") || !i.has("warpx4")) refuse(i, "this tcgen05.cp is not emulated");
+        simt::tcgen05_cp_scales(ctas, tensor_address(m, i, 0), read(m, i.o[1], type::b64));
+    } else if (i.has("commit")) {
+        auto *bar = reinterpret_cast<uint64_t *>(shared_address(m, i.o[0]));
+        if (!i.has("mbarrier::arrive::one")) refuse(i, "a commit without an arrival");
+        simt::tcgen05_commit(ctas, bar,
+                             i.has("multicast::cluster")
+                                 ? static_cast<uint16_t>(read(m, i.o[1], type::u16))
+                                 : static_cast<uint16_t>(1u << simt::cluster_rank()));
+    } else {
+        refuse(i, "this tcgen05 instruction is not emulated");
+    }
+}
+
 /* ---- asynchronous copies ---- */
 
 static int integer(const machine &m, const operand &o) {
@@ -236,7 +315,8 @@ static void copy_tensor(machine &m, const instruction &i) {
                        reinterpret_cast<uint64_t *>(shared_address(m, i.o[2])), c, rank,
                        i.has("multicast::cluster")
                            ? static_cast<uint16_t>(read(m, i.o[3], type::u16))
-                           : static_cast<uint16_t>(0));
+                           : static_cast<uint16_t>(0),
+                       i.has("cta_group::2"));
     else
         simt::tma_store(map, shared_address(m, i.o[1]), c, rank);
 }

@@ -131,7 +131,7 @@ void mbar_expect_tx(uint64_t *bar, uint32_t bytes) {
     if (m.tx >= 1 << 20) fail("mbarrier.expect_tx: %lld bytes", static_cast<long long>(m.tx));
 }
 
-static void arrive(uint64_t *bar, uint32_t arrivals) {
+void mbar_arrive_now(uint64_t *bar, uint32_t arrivals) {
     phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
     if (owner_of(bar)->alive == 0) fail("mbarrier.arrive in a block that has ended");
     if (arrivals > m.pending)
@@ -141,13 +141,19 @@ static void arrive(uint64_t *bar, uint32_t arrivals) {
     check(m);
 }
 
-/* On another block's mbarrier it arrives late, at the latest before this thread's part in a barrier of the cluster. */
-void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
+void mbar_released(uint64_t *bar) {
     TSAN(__tsan_read_range(bar, sizeof *bar)); /* after the initialisation */
     const quiet q;
     [[maybe_unused]] phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
-    if (expect_tx) mbar_expect_tx(bar, expect_tx);
     TSAN(__tsan_release(&m.sync[m.phase & 1]));
+}
+
+/* On another block's mbarrier it arrives late, at the latest before this thread's part in a barrier of the cluster. */
+void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
+    tells("mbarrier.arrive");
+    mbar_released(bar);
+    const quiet q;
+    if (expect_tx) mbar_expect_tx(bar, expect_tx);
     if (owner_of(bar) != cur->block && schedule.async != async_kind::eager) { /* on its way */
         bulk_copy c = {};
         c.arrives_at = bar;
@@ -156,7 +162,7 @@ void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
         now->bulk.push_back(c);
         return;
     }
-    arrive(bar, arrivals);
+    mbar_arrive_now(bar, arrivals);
 }
 
 void arrivals_end() {
@@ -168,7 +174,7 @@ void arrivals_end() {
             continue;
         }
         all.erase(all.begin() + static_cast<ptrdiff_t>(i));
-        arrive(c.arrives_at, c.arrivals);
+        mbar_arrive_now(c.arrives_at, c.arrivals);
     }
 }
 
@@ -180,6 +186,7 @@ bool mbar_test(uint64_t *bar, uint32_t parity) {
         yield();
         return false;
     }
+    cur->tensor_told = true;
     TSAN(__tsan_acquire(&m.sync[parity]));
     return true;
 }
@@ -192,6 +199,7 @@ void mbar_wait(uint64_t *bar, uint32_t parity) {
         m.waiting.push_back(cur);
         block_on("a phase of an mbarrier");
     }
+    cur->tensor_told = true;
     TSAN(__tsan_acquire(&m.sync[parity]));
 }
 
@@ -248,7 +256,7 @@ static void move_box(const bulk_copy &c, char *window) {
 
 static void carry_out(const bulk_copy &c) {
     if (c.arrives_at) {
-        arrive(c.arrives_at, c.arrivals);
+        mbar_arrive_now(c.arrives_at, c.arrivals);
         return;
     }
     if (c.store) {
@@ -262,7 +270,8 @@ static void carry_out(const bulk_copy &c) {
         if (!(c.blocks >> r & 1)) continue;
         if (b.alive == 0) fail("a TMA load arrives in a block that has ended");
         move_box(c, b.window);
-        phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(b.window + c.bar), "a TMA load");
+        char *window = (c.bar_block ? c.bar_block : &b)->window;
+        phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(window + c.bar), "a TMA load");
         m.tx -= bytes_of(c);
         check(m);
     }
@@ -301,15 +310,24 @@ static bulk_copy bulk_copy_of(const void *map, const void *smem, const int *at, 
     return c;
 }
 
-static void load(bulk_copy c, void *smem, uint64_t *bar, uint16_t blocks) {
+static void load(bulk_copy c, void *smem, uint64_t *bar, uint16_t blocks, bool of_pair) {
     c.bar = smem_u32(bar);
+    if (of_pair) {
+        need_cc(100, "a TMA load with cta_group::2", true);
+        c.bar_block = owner_of(bar);
+        if (c.bar_block->rank / 2 != c.block->rank / 2)
+            fail("a TMA load: its mbarrier is in another pair of blocks");
+    } else if (!blocks && owner_of(bar) != c.block) {
+        fail("a TMA load: its mbarrier is another block's");
+    }
     c.blocks = blocks ? blocks : static_cast<uint16_t>(1u << c.block->rank);
     if (c.blocks >> now->blocks.size())
         fail("a TMA load for blocks %x of a cluster of %zu", c.blocks, now->blocks.size());
     for (unsigned r = 0; r < now->blocks.size(); r++) {
         if (!(c.blocks >> r & 1)) continue;
-        char *window = now->blocks[r].window;
-        phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(window + c.bar), "a TMA load");
+        char *window = now->blocks[r].window,
+             *bar_window = c.bar_block ? c.bar_block->window : window;
+        phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(bar_window + c.bar), "a TMA load");
         note_write(window + smem_u32(smem), bytes_of(c));
         TSAN(__tsan_release(&m.sync[m.phase & 1])); /* the phase's end shows the tile */
         (void)m;
@@ -329,9 +347,9 @@ static void store(bulk_copy c, const void *smem) {
     issue(c);
 }
 
-void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank,
-              uint16_t blocks) {
-    load(bulk_copy_of(map, smem, at, rank, "a TMA load"), smem, bar, blocks);
+void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank, uint16_t blocks,
+              bool of_pair) {
+    load(bulk_copy_of(map, smem, at, rank, "a TMA load"), smem, bar, blocks, of_pair);
 }
 
 void tma_store(const void *map, const void *smem, const int *at, int rank) {
@@ -355,7 +373,7 @@ static bulk_copy flat_copy_of(const void *gmem, const void *smem, uint32_t bytes
 void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar) {
     const bulk_copy c = flat_copy_of(gmem, smem, bytes, "a bulk load");
     note_read(gmem, bytes);
-    load(c, smem, bar, 0);
+    load(c, smem, bar, 0, false);
 }
 
 void bulk_store(void *gmem, const void *smem, uint32_t bytes) {

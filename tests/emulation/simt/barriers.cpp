@@ -127,6 +127,7 @@ int barrier(int id, int threads, bool wait, reduction what, bool predicate) {
     const quiet q;
     thread *me = cur;
     block *b = me->block;
+    tells("a barrier");
     if (id < 0 || id > 15) fail("barrier %d: there are 0 to 15", id);
     block_barrier &r = b->barriers[id];
     if (threads % 32) fail("barrier %d: %d threads are not whole warps", id, threads);
@@ -152,6 +153,7 @@ int barrier(int id, int threads, bool wait, reduction what, bool predicate) {
     check(b, r);
     if (!wait) return 0;
     if (r.generation == generation) block_on(id ? "a named barrier" : "__syncthreads()");
+    me->tensor_told = true;
     TSAN(__tsan_acquire(sync));
     return me->vote;
 }
@@ -174,6 +176,7 @@ static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
     if (wait && !arrive && !cur->has_arrived) fail("it waits without an arrival at %s", why);
     cur->has_arrived = !wait;
     if (arrive) {
+        tells("a barrier");
         cur->generation = r.generation;
         TSAN(__tsan_release(&r.sync[r.generation & 1]));
         r.arrived++;
@@ -184,6 +187,7 @@ static void meet(wide_barrier &r, bool arrive, bool wait, const char *why) {
         r.waiting.push_back(cur);
         block_on(why);
     }
+    cur->tensor_told = true;
     TSAN(__tsan_acquire(&r.sync[cur->generation & 1]));
 }
 

@@ -136,10 +136,16 @@ static thread *pick() {
     for (;;) {
         if (schedule.async == async_kind::random && !now->bulk.empty() && random_bits() % 8 == 0)
             bulk_step();
+        if (schedule.async == async_kind::random && now->tensor_work && random_bits() % 8 == 0)
+            tensor_step();
         const size_t left = ready.size() - ready_first;
         if (left == 0) {
             ready.clear();
             ready_first = 0;
+            if (now->tensor_work) { /* before copies: operands that were not waited for are NaN */
+                tensor_step();
+                continue;
+            }
             if (now->bulk.empty()) return nullptr;
             bulk_step();
             continue;
@@ -187,6 +193,7 @@ static void *launcher_tsan;              /* NULL without that sanitizer */
 
 static void thread_exit(thread *t) {
     copies_after_exit(t);
+    tensor_after_exit(t);
     t->state = state::done;
     running--;
     t->warp->alive &= ~(1u << t->lane);
@@ -342,6 +349,7 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
             for (auto &groups : b.wgmmas)
                 if (groups.size() > 1 || !groups[0].empty())
                     fail("it ends with wgmma work that was never waited for");
+            tensor_memory_drop(&b);
             for ([[maybe_unused]] auto &t : b.threads) TSAN(__tsan_destroy_fiber(t.tsan));
         }
     }

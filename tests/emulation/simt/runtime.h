@@ -63,6 +63,8 @@ struct thread {
     bool has_arrived;       /* there, and has not waited since */
     pending_copies *copies; /* cp.async; NULL before the first */
     unsigned bulk_group;    /* cp.async.bulk groups it has committed */
+    bool tensor_told;       /* it waited, and no tcgen05.fence::after_thread_sync followed */
+    bool tensor_read;       /* it read tensor memory, and no fence::before_thread_sync followed */
 };
 extern thread *cur; /* the running one; NULL outside a launch */
 
@@ -128,7 +130,8 @@ struct tensor_map {
 };
 constexpr uint64_t MAGIC = 0x6d62617272696572ull;
 /* blocks: one bit a block of the cluster that receives the tile at the same offset; 0: the one that holds smem. */
-void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank, uint16_t blocks);
+void tma_load(void *smem, const void *map, uint64_t *bar, const int *at, int rank, uint16_t blocks,
+              bool of_pair = false); /* bar may be the even block's */
 void tma_store(const void *map, const void *smem, const int *at, int rank);
 /* Of one dimension: multiples of 16 bytes at multiples of 16. */
 void bulk_load(void *smem, const void *gmem, uint32_t bytes, uint64_t *bar);
@@ -144,6 +147,30 @@ void wgmma_wait(int keep);
  * done. */
 void wgmma(element a, element b, int N, float *const *d, uint64_t desc_a, uint64_t desc_b,
            bool accumulate, bool transpose_a, bool transpose_b);
+
+/* ---- tensor memory of sm_100a: tcgen05.cpp ---- */
+
+void tmem_alloc(int ctas, uint32_t *to, int columns);
+void tmem_relinquish(int ctas);
+void tmem_dealloc(int ctas, uint32_t address, int columns);
+void tcgen05_fence_before();
+void tcgen05_fence_after();
+enum class tcgen05_kind { f16, tf32, f8f6f4, mxf4nvf4 };
+struct tcgen05_operands {
+    tcgen05_kind kind;
+    int ctas; /* 1, or 2: of a pair of blocks */
+    uint32_t d;
+    uint64_t desc_a, desc_b;
+    uint32_t shape; /* the instruction descriptor */
+    bool accumulate;
+    uint32_t scales_a, scales_b; /* of nvfp4 */
+};
+void tcgen05_mma(const tcgen05_operands &o);
+void tcgen05_cp_scales(int ctas, uint32_t to, uint64_t desc);
+void tcgen05_commit(int ctas, uint64_t *bar, uint16_t blocks);
+/* n columns of this thread's lane; r: pointers to its registers, written at the wait. */
+void tcgen05_ld(uint32_t *const *r, int n, uint32_t address);
+void tcgen05_wait_ld();
 
 /* ---- launches ---- */
 

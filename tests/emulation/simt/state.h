@@ -128,7 +128,8 @@ struct bulk_copy {
     int at[5];
     struct block *block;
     uint16_t blocks;
-    uint32_t bar; /* offset of its mbarrier */
+    uint32_t bar;            /* offset of its mbarrier */
+    struct block *bar_block; /* that holds it; NULL: each receiving block its own */
     thread *by;
     unsigned group;
     std::vector<char> source; /* of a store, as it was issued */
@@ -147,6 +148,16 @@ void copies_after_exit(thread *t);
 void copies_drop(thread *t);
 void bulk_step();    /* does one of the pending bulk copies */
 void arrivals_end(); /* of the running thread on other blocks' mbarriers */
+void mbar_arrive_now(uint64_t *bar, uint32_t arrivals);
+void mbar_released(uint64_t *bar); /* the phase's end will show what this thread has done */
+float value_of(element t, const char *p);
+
+/* tcgen05.cpp */
+struct tensor_memory;
+void tensor_step(); /* does the next piece of the pending work of a block's tensor cores */
+void tensor_memory_drop(block *b);
+void tensor_after_exit(const thread *t);
+void tells(const char *op); /* fails where this thread has read tensor memory and not fenced */
 
 /* ---- blocks ---- */
 
@@ -165,6 +176,7 @@ struct block {
     std::unordered_map<uint32_t, phase_barrier> mbarriers; /* by offset */
     std::vector<bool> seen;                                /* static variables touched, by key */
     bool dynamic_seen;
+    struct tensor_memory *tensor; /* NULL: not used yet */
 };
 /* Blocks that run at the same time: a cluster, or the grid of a cooperative launch. */
 struct gang {
@@ -172,6 +184,7 @@ struct gang {
     bool is_cluster;
     wide_barrier cluster, grid;
     std::vector<bulk_copy> bulk;
+    int tensor_work; /* pieces of it that are pending */
 };
 extern gang *now; /* NULL outside a launch */
 extern const launch_shape *shape;

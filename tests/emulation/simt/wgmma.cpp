@@ -8,7 +8,7 @@
 
 namespace simt {
 
-static float value_of(element t, const char *p) {
+float value_of(element t, const char *p) {
     uint16_t half;
     uint32_t word;
     float f;
