@@ -1,8 +1,10 @@
 # mutate.sh SOURCE BUILD [all|sample] [PATTERN] [DTYPES] - are the tests able to fail? Two kinds of mutants, each of which has to
 # be caught:
-#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules. A barrier
+#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on three schedules. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
+# In a BUILD with the thread sanitizer, fences too, and no wrappers: it alone sees a fence, or a __syncwarp() beside a collective
+# that orders no memory.
 # BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
 # "ptx.cuh: <which>: <how>"); sample: a few. DTYPES: the kernels' checks in these only, which is
 # quicker. Prints a line a mutant; exit 1 when one survives.
@@ -24,9 +26,15 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
     printf '%-10s %s\n' "$1" "$2"
 }
 
-# ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
+# ---- barriers of kernels; fences are the thread sanitizer's to miss ----
 
 waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait'
+launcher=()
+if grep -q -e '-fsanitize=thread .*roofline_emulated_gpu' "$build/compile_commands.json"; then
+    waits+='|__threadfence\('
+    launcher=(setarch -R)
+    export TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1
+fi
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -54,18 +62,19 @@ compiler_of() {
         sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g; s/ -o [^ ]+//; s/ -c [^ ]+//; s/ -M[DTF]+( [^ ]+\.(o|d))?//g'
 }
 
-# What the checks of a file's rows are told besides, and the generations they run on: where the default problems do not reach
+# What the checks of a file's rows are told besides: where the default problems do not reach
 # all of a kernel, some that do.
 arguments_of() {
     case $1 in
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,100x72x2100" ;;
     esac
 }
-generations_of() {
+# Generation and order of each check. 89: where fp8 is native. In random order four blocks work at a time, up to sm_89.
+schedules_of() {
     case $1 in
-    *wgmma*) echo 90 ;;
-    rows.cu) echo 90 80 ;; # clusters
-    *) echo 80 90 89 ;; # 89: where fp8 is native
+    *wgmma*) echo 90-asc 90-desc 90-rand ;;
+    rows.cu) echo 90-asc 90-desc 80-asc 80-desc 80-rand ;; # clusters
+    *) echo 80-asc 80-desc 90-asc 90-desc 89-asc 89-desc 80-rand ;;
     esac
 }
 
@@ -76,7 +85,7 @@ check_fails() {
     : >"$work/out" # what the mutant before has left there would end this one at once
     set -f # the arguments are words, and none of them names files
     # shellcheck disable=SC2086
-    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
+    SIMT_ORDER=$1 SIMT_ASYNC=lazy timeout 1800 "${launcher[@]}" "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
         --op "$3" ${dtypes:+--dtype "$dtypes"} ${4:-} >"$work/out" 2>&1 &
     pid=$!
     set +f
@@ -89,7 +98,7 @@ check_fails() {
 # hunt FILE DESCRIPTION [UNIT DTYPES]: $work/kernels has a mutant of FILE: of its units one after the other, or of UNIT, until
 # the checks of its ops fail.
 hunt() {
-    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' order cc link units=0
+    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' schedule link units=0
     for unit in ${3:-$(units_of "$file")}; do
         units=$((units + 1))
         ops=$(ops_of "$unit")
@@ -105,13 +114,11 @@ hunt() {
             verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
         fi
-        for order in asc desc; do
-            for cc in $(generations_of "$unit"); do
-                if check_fails "$order" "$cc" "$ops" "$(arguments_of "$unit")"; then
-                    caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
-                    break 3
-                fi
-            done
+        for schedule in $(schedules_of "$unit"); do
+            if check_fails "${schedule#*-}" "${schedule%-*}" "$ops" "$(arguments_of "$unit")"; then
+                caught="${schedule#*-}, sm_${schedule%-*}: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
+                break 2
+            fi
         done
     done
     if [ "$units" = 0 ]; then
@@ -162,7 +169,7 @@ else
     while read -r file line; do
         [ -z "$file" ] || mutate "$file" "$line" </dev/null
     done <<<"$sites"
-    [ "$mode" = sample ] || {
+    [ "$mode" = sample ] || [ ${#launcher[@]} -gt 0 ] || {
         f=matmul_wgmma.cuh
         edit $f 'full: two arrivals' 's/(mbar_init\(&full\[i\], )1/\12/'
         edit $f 'empty: arrivals of one block' 's/CONSUMER_WARPS \* p\.cluster/CONSUMER_WARPS/'
@@ -250,7 +257,9 @@ wrapper() {
     fi
 }
 
-if [ ! -x "$nvcc" ]; then
+if [ ${#launcher[@]} -gt 0 ]; then
+    : # they are PTX, which has no threads for the sanitizer
+elif [ ! -x "$nvcc" ]; then
     echo "mutate.sh: no nvcc: wrappers are not mutated" >&2
 else
     wrapper 'mma bf16: registers of A swapped' "$join"'s/(bf16\.bf16\.f32 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/'
