@@ -11,6 +11,7 @@ __global__ void bug_kernel(float *g, int bug, int one) {
     SMEM(float, s, [THREADS]);
     SMEM_ALIGNED(16, float, s2, [THREADS]);
     SMEM(uint64_t, bar, [1]);
+    SMEM(bool, last, [1]);
     DYN_SMEM(16, float, d);
     const int t = threadIdx.x;
     s[t] = 0;
@@ -108,6 +109,30 @@ __global__ void bug_kernel(float *g, int bug, int one) {
     case 22: /* a device without the instruction */
         gpu::cluster_sync();
         break;
+    case 23: /* a race between blocks, on one address */
+        if (t == 0) g[0] = static_cast<float>(blockIdx.x);
+        break;
+    case 24: /* the last block reads what others have written: no fence */
+    case 25: /* the same, none before the ticket */
+    case 26: /* the same, none after it */
+    case 27: /* the same, none of the thread that draws the ticket */
+    case 28: /* the same, with both: right */
+        if (t == 32) g[1 + blockIdx.x] = 1;
+        if (bug == 27) __threadfence();
+        __syncthreads();
+        if (t == 0) {
+            if (bug == 26 || bug == 28) __threadfence();
+            last[0] = atomicInc(reinterpret_cast<unsigned *>(g), gridDim.x - 1) == gridDim.x - 1;
+            if (bug == 25 || bug == 28) __threadfence();
+        }
+        __syncthreads();
+        if (bug == 27) __threadfence();
+        if (last[0] && t >= 32) {
+            float sum = 0;
+            for (unsigned i = t % 32; i < gridDim.x; i += 32) sum += g[1 + i];
+            g[t] = sum;
+        }
+        break;
     default:
         g[t] = s[t];
     }
@@ -118,6 +143,7 @@ int main(int argc, char **argv) {
     float *g = nullptr;
     launch_config c;
     c.block = dim3(THREADS);
+    if (bug >= 23) c.grid = dim3(6);
     c.smem = DYNAMIC * sizeof(float);
     if (cudaSetDevice(device) != cudaSuccess ||
         cudaMalloc(reinterpret_cast<void **>(&g), THREADS * sizeof *g) != cudaSuccess ||

@@ -18,11 +18,13 @@ expect() {
     fi
 }
 
-checked=1
-if ! "$program" 0; then
-    echo "FAILED: without a bug" >&2
-    failed=1
-fi
+for right in 0 28; do
+    checked=$((checked + 1))
+    if ! "$program" $right; then
+        echo "FAILED: $right, without a bug" >&2
+        failed=$((failed + 1))
+    fi
+done
 expect 4 'bug_kernel.*misaligned access|alignment'
 expect 5 'bug_kernel.*lane 0 reads lane 20'
 expect 6 'bug_kernel.*not in its own mask'
@@ -49,6 +51,9 @@ case ${SANITIZER:-} in
 *thread*)
     expect 19 'ThreadSanitizer: data race'
     expect 20 'ThreadSanitizer: data race'
+    for bug in 23 24 25 26 27; do # between blocks
+        expect $bug 'ThreadSanitizer: data race'
+    done
     ;;
 esac
 echo "$checked bugs, $failed not reported"
