@@ -40,7 +40,7 @@ pass_if "hang: one row" [ "$(lines 'timeout: no result within 3 s')" -eq 1 ]
 pass_if "hang: the others are verified" says "^$((total - 1)) verified, .* 1 timed out$" out
 
 # ---- the same while kernels are timed; after two calls that verify and one that reads the clock ----
-timed=("$roofline" bench --quiet --device emu:sm_90 --op copy --dtype fp32 --impl all --shape 1008,4000 --time 0.01)
+timed=("$roofline" bench --quiet --device emu:sm_90 --op copy --dtype fp32 --impl all --shape '1008,4000' --time 0.01)
 # statuses FAULT: how often which, of all six rows, from the file.
 statuses() {
     rm -rf timed

@@ -40,7 +40,11 @@ function needs(instruction, least) {
     if (file == "matmul_simt" && kernel ~ /simt/ && kernel ~ /If/) needs("FFMA", 512)
 }
 END {
-    for (name in of_kernel) for (arch in archs) if (index(of_kernel[name] " ", " " arch " ") == 0) { split(name, part); file = part[1]; kernel = part[2]; fail("is missing") }
+    for (name in of_kernel) if (name !~ /^cub /) { # the library chooses its own
+        split(name, part)
+        file = part[1]; kernel = part[2]
+        for (arch in archs) if (index(of_kernel[name] " ", " " arch " ") == 0) fail("is missing")
+    }
     printf "%d kernels, %d checks of instructions, %d failures\n", kernels, checks, failures
     exit failures > 0 || kernels == 0 || checks == 0
 }' "$output"
