@@ -281,8 +281,10 @@ static void time_all(struct contender c[], int n, struct operands o[], struct de
     const char *damage = error ? NULL : operands_damage(&o[0]);
     for (int i = 0; i < n; i++) *c[i].samples = samples[i];
     if (error || damage) {
-        fail_all(c, n, damage ? -1 : guilty, damage ? "wrong" : "failed",
-                 damage ? damage : "the kernel returned an error while it was timed");
+        char reason[67]; /* room is left for what fail_all() puts before it */
+        snprintf(reason, sizeof reason, "error %d %.29s while it was timed", error,
+                 error > 0 && d->error_text ? d->error_text(error) : "of the kernel");
+        fail_all(c, n, damage ? -1 : guilty, damage ? "wrong" : "failed", damage ? damage : reason);
         return;
     }
     for (int i = 0; i < n; i++) {

@@ -189,30 +189,14 @@ const struct shape *check_shapes(enum sweep s) {
                                            MATRIX(129, 257),
                                            MATRIX(515, 301),
                                            END};
-    static const struct shape rows[] = {MATRIX(1, 1),
-                                        MATRIX(1, 2),
-                                        MATRIX(3, 7),
-                                        MATRIX(2, 16),
-                                        MATRIX(5, 17),
-                                        MATRIX(7, 64),
-                                        MATRIX(4, 127),
-                                        MATRIX(9, 1000),
-                                        MATRIX(2, 4097),
-                                        MATRIX(33, 1024),
-                                        END};
-    static const struct shape matrices[] = {MATRIX(1, 1),
-                                            MATRIX(1, 37),
-                                            MATRIX(41, 1),
-                                            MATRIX(3, 5),
-                                            MATRIX(16, 16),
-                                            MATRIX(17, 33),
-                                            MATRIX(64, 64),
-                                            MATRIX(100, 48),
-                                            MATRIX(129, 257),
-                                            MATRIX(515, 301),
-                                            MATRIX(2, 4096),
-                                            MATRIX(2048, 32),
-                                            END};
+    static const struct shape rows[] = {MATRIX(1, 1),    MATRIX(1, 2),     MATRIX(3, 7),
+                                        MATRIX(2, 16),   MATRIX(5, 17),    MATRIX(7, 64),
+                                        MATRIX(4, 127),  MATRIX(3, 400),   MATRIX(9, 1000),
+                                        MATRIX(2, 4097), MATRIX(33, 1024), END};
+    static const struct shape matrices[] = {
+        MATRIX(1, 1),    MATRIX(1, 37),    MATRIX(41, 1),   MATRIX(3, 5),     MATRIX(16, 16),
+        MATRIX(17, 33),  MATRIX(64, 64),   MATRIX(100, 48), MATRIX(129, 257), MATRIX(515, 301),
+        MATRIX(2, 4096), MATRIX(2048, 32), MATRIX(32, 256), MATRIX(64, 2000), END};
     static const struct shape cubes[] = {CUBE(1, 1, 1),      CUBE(1, 1, 64),    CUBE(1, 64, 1),
                                          CUBE(64, 1, 1),     CUBE(3, 5, 7),     CUBE(16, 16, 16),
                                          CUBE(17, 33, 65),   CUBE(64, 48, 32),  CUBE(127, 65, 33),

@@ -95,7 +95,11 @@ mkdir -p "$out" || exit 2
             cmake --build $folder --parallel "$(nproc)" --target roofline cuda_selftest
     }
     part_selftest() { have "$selftest" && "$selftest"; }
-    part_check() { have "$program" "$device" && "$program" bench --check --device "$device" --quiet; }
+    part_check() {
+        local few=()
+        [ $tiny = 0 ] || few=(--op 'copy,sum,matmul' --dtype fp32)
+        have "$program" "$device" && "$program" bench --check --device "$device" --quiet "${few[@]}"
+    }
     part_sanitizer() {
         local tool=compute-sanitizer result=0 check
         have "$program" "$device" || return
@@ -105,14 +109,17 @@ mkdir -p "$out" || exit 2
             return 1
         fi
         local small=(bench --device "$device" --in-process --quiet --time 0.001 --interval 50)
+        local ops=copy,axpy,cast_from_fp32,sum,dot,softmax,layernorm,transpose,matvec,matmul,bmm
+        local vectors=100003 rows=70x1000,5x9000 cubes=150x280x136
+        [ $tiny = 0 ] || ops=copy vectors=1003 rows=7x100 cubes=15x28x24
         $tool --tool memcheck --error-exitcode 1 "$program" bench --check --device "$device" --in-process --quiet \
-            --op copy,axpy,cast_from_fp32,sum,dot,softmax,layernorm,transpose,matvec,matmul,bmm || result=1
+            --op $ops || result=1
         for check in racecheck synccheck; do
-            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op sum,dot --shape 100003 --impl all ||
+            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op sum,dot --shape $vectors --impl all ||
                 result=1
             $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op softmax,layernorm,transpose,matvec \
-                --shape 70x1000,5x9000 --impl all || result=1
-            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op matmul --shape 150x280x136 --impl all ||
+                --shape $rows --impl all || result=1
+            $tool --tool $check --error-exitcode 1 "$program" "${small[@]}" --op matmul --shape $cubes --impl all ||
                 result=1
         done
         return $result

@@ -47,6 +47,11 @@ run "$roofline" "${counted[@]}" --quiet
 pass_if "--counters without any: status $status" [ "$status" -eq 0 ]
 pass_if "--counters without any: one line says so" [ "$(grep -c 'roofline: no counters: ' err)" -eq 1 ]
 if [ -n "${FAKE_CUPTI:-}" ]; then
+    run env LD_LIBRARY_PATH="$FAKE_CUPTI" FAKE_CUPTI_FAIL=cuptiProfilerGetCounterAvailability=35 "$roofline" "${counted[@]}" --quiet
+    pass_if "--counters without permission: status $status" [ "$status" -eq 0 ]
+    pass_if "--counters without permission: one line with the remedy" [ "$(grep -c 'no permission .*CAP_SYS_ADMIN' err)" -eq 1 ]
+    pass_if "--counters without permission: rows are whole" [ "$(column status | sort | uniq -c | tr -s ' ')" = ' 2 ok' ]
+    pass_if "--counters without permission: no bytes" [ -z "$(column counted_bytes | tr -d '\n')" ]
     run env LD_LIBRARY_PATH="$FAKE_CUPTI" "$roofline" "${counted[@]}" --quiet
     pass_if "--counters: status $status" [ "$status" -eq 0 ]
     pass_if "--counters: bytes in every row" [ "$(column counted_bytes | grep -cE '^[0-9.e+]+$')" -eq 2 ]
@@ -120,11 +125,31 @@ pass_if "two devices: a table" grep -q '^emu-sm-90 .* emulated-sm_90 ' out
 pass_if "two devices: times mean nothing" grep -q 'times of an emulated device mean nothing' out
 refused "there is cpu and cuda:0 to cuda:" "$roofline" bench --device emu:sm_80,emu:none --out fleet
 
-# ---- the GPU's first look, rehearsed ----
-run env ROOFLINE="$roofline" "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny bench hopper pack
+# ---- the GPU's first look, rehearsed: every part but the build, with a compute-sanitizer that finds nothing, or something ----
+cat >tool <<'END'
+#!/bin/sh
+[ "$1 $3 $4" = "--tool --error-exitcode 1" ] || exit 3
+echo "$2" >>"$CALLED"
+shift 4
+"$@" || exit
+[ -z "${FINDS:-}" ]
+END
+chmod +x tool
+mkdir bin && mv tool bin/compute-sanitizer
+check=(env PATH="$PWD/bin:$PATH" CALLED="$PWD/called" ROOFLINE="$roofline" ROOFLINE_SELFTEST="${SELFTEST:?}"
+    "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" --tiny)
+run "${check[@]}" selftest check sanitizer bench hopper pack
 pass_if "gpu_check: status $status: $(tail -n 3 out)" [ "$status" -eq 0 ]
+pass_if "gpu_check: every part is told of" [ "$(grep -c ': passed, ' check/parts.txt)" -eq 6 ]
+pass_if "gpu_check: the self-test's lines" grep -q '^0 failed' check/selftest.txt
+pass_if "gpu_check: kernels were verified" grep -qE '^[1-9][0-9]* verified, .* 0 wrong' check/check.txt
+pass_if "gpu_check: compute-sanitizer's tools" [ "$(sort -u called | paste -sd ' ')" = 'memcheck racecheck synccheck' ]
 pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./bench.csv
 pass_if "gpu_check: products by wgmma beside a library's" grep -q '^.*wgmma_tma' check/hopper/bench.csv
+run env FINDS=1 "${check[@]}" sanitizer
+pass_if "gpu_check: what the sanitizer finds: status $status" [ "$status" -eq 1 ]
+run env ROOFLINE_EMULATE_FAULT=launch:3 "${check[@]}" check
+pass_if "gpu_check: a kernel that fails: status $status" [ "$status" -eq 1 ]
 run env ROOFLINE=/nonexistent "${SOURCE:?}/scripts/gpu_check.sh" --out check "${on[@]}" check
 pass_if "gpu_check without its program: status $status" [ "$status" -eq 1 ]
 refused "unknown option or part 'bnch'" "${SOURCE:?}/scripts/gpu_check.sh" bnch

@@ -39,6 +39,50 @@ pass_if "hang: status $status" [ "$status" -eq 1 ]
 pass_if "hang: one row" [ "$(lines 'timeout: no result within 3 s')" -eq 1 ]
 pass_if "hang: the others are verified" says "^$((total - 1)) verified, .* 1 timed out$" out
 
+# ---- the same while kernels are timed; after two calls that verify and one that reads the clock ----
+timed=("$roofline" bench --quiet --device emu:sm_90 --op copy --dtype fp32 --impl all --shape '1008,4000' --time 0.01)
+# statuses FAULT: how often which, of all six rows, from the file.
+statuses() {
+    rm -rf timed
+    with "$1" "${timed[@]}" --timeout 3 --out timed
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "status") at = i } NR > 1 { n[$at]++ }
+        END { for (s in n) print n[s], s }' timed/bench.csv | sort -rn | paste -sd ' '
+}
+one() { [ "$(statuses "$1")" = "$2" ]; }
+pass_if "timed: no fault" one '' '6 ok'
+pass_if "timed: out of memory" one alloc:2 '5 ok 1 no_memory'
+pass_if "timed: the launch that reads the clock is refused" one launch:3 '6 ok'
+pass_if "timed: refused launch" one launch:5 '5 ok 1 failed'
+pass_if "timed: refused launch: the error's name" grep -q 'error 701 cudaErrorLaunchOutOfResources while it was timed' timed/bench.csv
+# every worker meets it again: each row has its own
+pass_if "timed: errors that stay" one sticky:5 '6 failed'
+pass_if "timed: errors that stay: the error's name" [ "$(grep -c 'error 700 cudaErrorIllegalAddress while it was timed' timed/bench.csv)" -eq 6 ]
+pass_if "timed: hangs" one hang:5 '6 timeout'
+with alloc:1 "${timed[@]}"
+pass_if "a device that cannot be opened: status $status" [ "$status" -eq 2 ]
+pass_if "a device that cannot be opened: says why" says 'the device cannot be opened' err
+with launch:5 "${timed[@]}" --in-process --csv
+pass_if "in one process: one row with the error" [ "$(lines ',failed,.*701 cudaErrorLaunchOutOfResources')" -eq 1 ]
+
+# ---- ceilings and probes; training ----
+peaks=("$roofline" peaks --quiet --device emu:sm_90 --effort smoke --time 0.001)
+with launch:9 "${peaks[@]}"
+pass_if "probes: a refused launch: status $status" [ "$status" -eq 1 ]
+pass_if "probes: a refused launch: one that failed" [ "$(lines 'failed: cudaErrorLaunchOutOfResources')" -eq 1 ]
+with sticky:9 "${peaks[@]}"
+pass_if "probes: an error that stays: status $status" [ "$status" -eq 2 ]
+pass_if "probes: an error that stays: where it began" [ "$(lines 'failed: cudaErrorIllegalAddress')" -eq 1 ]
+"$roofline" tokens "$SOURCE/LICENSE" -o text.bin >out
+trip=("$roofline" train --device emu:sm_90 --data text.bin --dim 32 --layers 1 --batch 2 --seq 16 --dtype bf16 --steps 4 --quiet)
+with alloc:5 "${trip[@]}"
+pass_if "train: out of memory: status $status" [ "$status" -eq 2 ]
+pass_if "train: out of memory: of what" says 'train: .* [0-9]+ bytes do not fit' err
+for fault in launch:30:701 sticky:30:700; do
+    with "${fault%:*}" "${trip[@]}"
+    pass_if "train: $fault: status $status" [ "$status" -eq 2 ]
+    pass_if "train: $fault: the operation and the error" says "train: [a-z_]+: error ${fault##*:} cudaError" err
+done
+
 # ---- no GPU ----
 for fault in nodriver:'no NVIDIA driver' nodevice:'the driver shows no GPU'; do
     ROOFLINE_EMULATE_FAULT=${fault%%:*} refused "there is cpu and no GPU: ${fault#*:}" "$roofline" bench --device gpu

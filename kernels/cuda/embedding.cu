@@ -161,7 +161,7 @@ static size_t sort_bytes(const struct args *a, sort_space *s) {
     char *const base = static_cast<char *>(a->scratch);
     size_t at = 0;
     const auto take = [&](int64_t bytes) {
-        char *const p = base + at;
+        char *const p = base ? base + at : nullptr; /* only the size is asked for */
         at += rounded(bytes);
         return static_cast<void *>(p);
     };

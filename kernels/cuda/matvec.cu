@@ -214,14 +214,17 @@ template <class A> struct shared_sums {
     unsigned *arrived;
 };
 
-/* Whether this block is the last of gridDim.y on its tile; if so it sees what the others have stored. */
+/* Whether this block is the last of gridDim.y on its tile; if so it sees what the others have stored. Thread 0's fences hold
+ * for all threads of its block, through the barriers around them. */
 DEV bool is_last_block(unsigned *arrived) {
     SMEM(bool, last, );
-    __threadfence(); /* this thread's partial sums come before the count */
-    __syncthreads(); /* and so do those of the block's other threads */
-    if (threadIdx.x == 0) last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+    __syncthreads(); /* all threads have stored their partial sums */
+    if (threadIdx.x == 0) {
+        __threadfence(); /* which come before the count */
+        last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence(); /* reads below come after it */
+    }
     __syncthreads(); /* `last` is set */
-    __threadfence(); /* reads below come after the count */
     return last;
 }
 

@@ -204,10 +204,10 @@ DEV void join_grid(R share, R unit, typename joined<OP, R>::type divisor, R *out
             __threadfence(); /* the result is there before the ticket is drawn */
             /* wraps to 0 at the last one, for the next call */
             is_last[0] = atomicInc(&scratch->ticket, gridDim.x - 1) == gridDim.x - 1;
+            __threadfence(); /* results are read after the ticket, by all threads past the barrier */
         }
         __syncthreads(); /* is_last is written before it is read */
         if (!is_last[0]) return;
-        __threadfence(); /* results are read after the ticket */
         s = OP::template identity<A>();
         for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS)
             s = OP::join(s, __ldcg(results + i));
@@ -245,7 +245,9 @@ DEV acc_type<D> share(const source<D> &x, const source<D> &y, int64_t n) {
 #pragma unroll
     for (int c = 0; c < chains<A>; c++) s[c] = OP::template identity<A>();
 
-    /* The last round is one of these too, since small problems have no other; there is time for the comparisons. */
+        /* The last round is one of these too, since small problems have no other; there is time for the comparisons. Not
+     * unrolled: UNROLL packets are enough in flight, and more take registers that spill. */
+#pragma unroll 1
     for (; i < packets; i += round) {
         const unsigned left = static_cast<unsigned>(packets - i < round ? packets - i : round);
 #pragma unroll

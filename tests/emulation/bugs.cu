@@ -12,6 +12,7 @@ __global__ void bug_kernel(float *g, int bug, int one) {
     SMEM(float, s, [THREADS]);
     SMEM_ALIGNED(16, float, s2, [THREADS]);
     SMEM(uint64_t, bar, [1]);
+    SMEM(bool, last, [1]);
     DYN_SMEM(16, float, d);
     const int t = threadIdx.x;
     s[t] = 0;
@@ -109,6 +110,30 @@ __global__ void bug_kernel(float *g, int bug, int one) {
     case 22: /* a device without the instruction */
         gpu::cluster_sync();
         break;
+    case 43: /* a race between blocks, on one address */
+        if (t == 0) g[0] = static_cast<float>(blockIdx.x);
+        break;
+    case 44: /* the last block reads what others have written: no fence */
+    case 45: /* the same, none before the ticket */
+    case 46: /* the same, none after it */
+    case 47: /* the same, none of the thread that draws the ticket */
+    case 48: /* the same, with both: right */
+        if (t == 32) g[1 + blockIdx.x] = 1;
+        if (bug == 47) __threadfence();
+        __syncthreads();
+        if (t == 0) {
+            if (bug == 46 || bug == 48) __threadfence();
+            last[0] = atomicInc(reinterpret_cast<unsigned *>(g), gridDim.x - 1) == gridDim.x - 1;
+            if (bug == 45 || bug == 48) __threadfence();
+        }
+        __syncthreads();
+        if (bug == 47) __threadfence();
+        if (last[0] && t >= 32) {
+            float sum = 0;
+            for (unsigned i = t % 32; i < gridDim.x; i += 32) sum += g[1 + i];
+            g[t] = sum;
+        }
+        break;
     default:
         g[t] = s[t];
     }
@@ -155,22 +180,24 @@ __global__ void tensor_bug_kernel(float *g, int bug) {
 
 int main(int argc, char **argv) {
     const int bug = argc > 1 ? atoi(argv[1]) : 0;
-    const int device = bug == 22 ? 0 : bug < 23 ? 2 : 3; /* sm_80, sm_90, sm_100 */
+    const bool tensor = bug >= 23 && bug < 40;
+    const int device = bug == 22 ? 0 : tensor ? 3 : 2; /* sm_80, sm_100, sm_90 */
     float *g = nullptr;
     launch_config c;
     c.block = dim3(THREADS);
+    if (bug >= 23) c.grid = dim3(6);
     c.smem = DYNAMIC * sizeof(float);
     if (cudaSetDevice(device) != cudaSuccess ||
         cudaMalloc(reinterpret_cast<void **>(&g), THREADS * sizeof *g) != cudaSuccess ||
         cudaMemset(g, 0, THREADS * sizeof *g) != cudaSuccess ||
-        (bug < 23 ? gpu_launch(c, bug_kernel, g, bug, 1)
-                  : gpu_launch(c, tensor_bug_kernel, g, bug)) != cudaSuccess)
+        (tensor ? gpu_launch(c, tensor_bug_kernel, g, bug)
+                : gpu_launch(c, bug_kernel, g, bug, 1)) != cudaSuccess)
         return 2;
     float got[THREADS];
     if (cudaMemcpy(got, g, sizeof got, cudaMemcpyDeviceToHost) != cudaSuccess) return 2;
     cudaFree(g);
     for (const float x : got)
-        if (bug >= 23 && x != 8) { /* 8 of k, ones */
+        if (tensor && x != 8) { /* 8 of k, ones */
             fprintf(stderr, "tensor_bug_kernel: a wrong sum: %g\n", static_cast<double>(x));
             return EXIT_FAILURE;
         }

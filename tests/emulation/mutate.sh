@@ -1,8 +1,10 @@
 # mutate.sh SOURCE BUILD [all|sample] [PATTERN] [DTYPES] - are the tests able to fail? Two kinds of mutants, each of which has to
 # be caught:
-#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on two schedules or three. A barrier
+#  - a barrier or wait of the kernels is removed; the emulated checks of the file's ops run on three schedules. A barrier
 #    that can go without a wrong result says so in a comment on its line: "redundant: <why>".
 #  - a wrapper's PTX is made wrong; the self-test runs it in the interpreter.
+# In a BUILD with the thread sanitizer, fences too, and no wrappers: it alone sees a fence, or a __syncwarp() beside a collective
+# that orders no memory.
 # BUILD is a Ninja build of SOURCE. all: every mutant of the files whose name holds PATTERN, minutes (wrappers are named
 # "ptx.cuh: <which>: <how>"); sample: a few. DTYPES: the kernels' checks in these only, which is
 # quicker. Prints a line a mutant; exit 1 when one survives.
@@ -24,9 +26,15 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
     printf '%-10s %s\n' "$1" "$2"
 }
 
-# ---- barriers of kernels; fences, and a barrier against a warp that runs far ahead, are the thread sanitizer's to miss ----
+# ---- barriers of kernels; fences are the thread sanitizer's to miss ----
 
 waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
+launcher=()
+if grep -q -e '-fsanitize=thread .*roofline_emulated_gpu' "$build/compile_commands.json"; then
+    waits+='|__threadfence\('
+    launcher=(setarch -R)
+    export TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1
+fi
 statement="(gpu::)?($waits)[^;]*;"
 
 # The .cu files that a file is part of: itself, or those that include it, through headers too.
@@ -54,7 +62,7 @@ compiler_of() {
         sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g; s/ -o [^ ]+//; s/ -c [^ ]+//; s/ -M[DTF]+( [^ ]+\.(o|d))?//g'
 }
 
-# What the checks of a file's rows are told besides, and the generations they run on: where the default problems do not reach
+# What the checks of a file's rows are told besides: where the default problems do not reach
 # all of a kernel, some that do.
 arguments_of() {
     case $1 in
@@ -66,35 +74,29 @@ arguments_of() {
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
 }
-generations_of() {
-    case $1 in
-    *tcgen05*) echo 100 ;;
-    *wgmma* | bulk*) echo 90 ;;
-    *nvfp4*) echo 120 ;;
-    rows.cu) echo 90 80 ;; # clusters
-    fma.cu) echo 80 90 89 100 ;;
-    *) echo 80 90 89 ;; # 89: where fp8 is native
-    esac
-}
-
-# On which schedules: ORDER,ASYNC. Of two accumulators only work that runs ahead needs the second.
+# Generation, order and asynchrony of each check. 89: where fp8 is native. In random order four blocks work at a time, up to sm_89.
 schedules_of() {
     case $1 in
-    *tcgen05*) echo asc,lazy desc,lazy asc,eager ;;
-    fma.cu) echo asc,lazy desc,lazy rand,eager ;; # warps that keep step read all before the first begins the next tile
-    *) echo asc,lazy desc,lazy ;;
+    *tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-asc-eager ;; # of two accumulators only work that runs ahead needs the second
+    *wgmma* | bulk*) echo 90-asc-lazy 90-desc-lazy 90-rand-lazy ;;
+    *nvfp4*) echo 120-asc-lazy 120-desc-lazy ;;
+    rows.cu) echo 90-asc-lazy 90-desc-lazy 80-asc-lazy 80-desc-lazy 80-rand-lazy ;; # clusters
+    # the last: warps that keep step read all before the first begins the next tile
+    fma.cu) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
+    *) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 80-rand-lazy ;;
     esac
 }
 
-# check_fails SCHEDULE CC OPS [ARGUMENTS]: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
+# check_fails SCHEDULE OPS [ARGUMENTS]: whether the mutant has a bad row; the first one ends it. Rows and runs have time enough for a
 # busy machine, since what is slow is not caught.
 check_fails() {
-    local pid status=0
+    local pid status=0 cc order async
+    IFS=- read -r cc order async <<<"$1"
     : >"$work/out" # what the mutant before has left there would end this one at once
     set -f # the arguments are words, and none of them names files
     # shellcheck disable=SC2086
-    SIMT_ORDER=${1%,*} SIMT_ASYNC=${1#*,} timeout 1800 "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$2" \
-        --op "$3" ${dtypes:+--dtype "$dtypes"} ${4:-} >"$work/out" 2>&1 &
+    SIMT_ORDER=$order SIMT_ASYNC=$async timeout 1800 "${launcher[@]}" "$work/mutant" bench --check --quiet --timeout 300 --device "emu:sm_$cc" \
+        --op "$2" ${dtypes:+--dtype "$dtypes"} ${3:-} >"$work/out" 2>&1 &
     pid=$!
     set +f
     while kill -0 "$pid" 2>/dev/null && ! grep -qaE ' (wrong|failed|timeout): ' "$work/out"; do sleep 0.1; done
@@ -106,7 +108,7 @@ check_fails() {
 # hunt FILE DESCRIPTION [UNIT DTYPES]: $work/kernels has a mutant of FILE: of its units one after the other, or of UNIT, until
 # the checks of its ops fail.
 hunt() {
-    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' order cc link units=0 scope
+    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' schedule link units=0 scope
     for unit in ${3:-$(units_of "$file" | grep -vx 'probes\.cu')}; do # probes measure, no check runs them
         units=$((units + 1))
         scope=$unit
@@ -124,13 +126,11 @@ hunt() {
             verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
         fi
-        for order in $(schedules_of "$scope"); do
-            for cc in $(generations_of "$scope"); do
-                if check_fails "$order" "$cc" "$ops" "$(arguments_of "$scope")"; then
-                    caught="$order, sm_$cc: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
-                    break 3
-                fi
-            done
+        for schedule in $(schedules_of "$scope"); do
+            if check_fails "$schedule" "$ops" "$(arguments_of "$scope")"; then
+                caught="$schedule: $(grep -aE 'wrong|failed|timeout|simt:' "$work/out" | head -n 1 | tr -s ' ' | cut -c1-90)"
+                break 2
+            fi
         done
     done
     if [ "$units" = 0 ]; then
@@ -180,7 +180,7 @@ else
     while read -r file line; do
         [ -z "$file" ] || mutate "$file" "$line" </dev/null
     done <<<"$sites"
-    [ "$mode" = sample ] || {
+    [ "$mode" = sample ] || [ ${#launcher[@]} -gt 0 ] || {
         f=matmul_wgmma.cuh
         edit $f 'full: two arrivals' 's/(mbar_init\(&full\[i\], )1/\12/'
         edit $f 'empty: arrivals of one block' 's/TILE::WARPS \* p\.cluster/TILE::WARPS/'
@@ -378,7 +378,9 @@ wrapper() {
     fi
 }
 
-if [ ! -x "$nvcc" ]; then
+if [ ${#launcher[@]} -gt 0 ]; then
+    : # they are PTX, which has no threads for the sanitizer
+elif [ ! -x "$nvcc" ]; then
     echo "mutate.sh: no nvcc: wrappers are not mutated" >&2
 else
     wrapper 'mma bf16: registers of A swapped' "$join"'s/(bf16\.bf16\.f32 \{%0,%1,%2,%3\}, \{%4),%5,%6,/\1,%6,%5,/'

@@ -32,6 +32,20 @@ void collectives_after_exit(warp *w) {
             i++;
 }
 
+/* Addresses that stand for barriers in the thread sanitizer's books, one a generation: in the first 2 KiB of the
+ * window, which no variable gets, so that they are forgotten with the block and order nothing of the next one. */
+[[maybe_unused]] static char *barrier_sync(const block *b, int id, unsigned generation) {
+    return b->window + 2 * id + (generation & 1);
+}
+[[maybe_unused]] static char *warp_sync(const warp *w, unsigned generation) {
+    const block *b = cur->block;
+    return b->window + 64 + 4 * (w - b->warps.data()) + generation;
+}
+
+[[maybe_unused]] static char *fence_sync(const thread *t) {
+    return t->block->window + 1024 + t->linear;
+}
+
 void warp_collective(uint32_t mask, const char *op, void *io, collective_fn fn,
                      const void *context) {
     const quiet q;
@@ -48,7 +62,7 @@ void warp_collective(uint32_t mask, const char *op, void *io, collective_fn fn,
              op, mask, c.arrived, c.op, c.mask);
     c.io[cur->lane] = io;
     c.arrived |= me;
-    [[maybe_unused]] char *sync = &w->sync[c.generation]; /* c may move while this lane waits */
+    [[maybe_unused]] char *sync = warp_sync(w, c.generation); /* c may move while this lane waits */
     if (!fn) TSAN(__tsan_release(sync));
     if (is_complete(w, c))
         complete(w, i);
@@ -146,7 +160,7 @@ int barrier(int id, int threads, bool wait, reduction what, bool predicate) {
     else
         r.value |= predicate;
     const unsigned generation = r.generation;
-    [[maybe_unused]] char *sync = &r.sync[generation & 1];
+    [[maybe_unused]] char *sync = barrier_sync(b, id, generation);
     TSAN(__tsan_release(sync));
     r.arrived++;
     if (wait) r.waiting.push_back(me);
@@ -202,15 +216,46 @@ void grid_barrier() {
     meet(now->grid, true, true, "the grid's barrier");
 }
 
-/* Fences pair with each other through what was written between them; one address for all is stricter about nothing and
- * laxer where two fences have no such pair. */
+/* ---- fences ---- */
+
+/* As fences of C++: what a thread did before a fence is passed on by its later atomics, and what others passed on to the
+ * addresses of its earlier atomics it sees from a fence on. Atomics alone order nothing. */
 void thread_fence() {
 #if SIMT_WITH_TSAN
-    static char sync;
     const quiet q;
-    __tsan_acquire(&sync);
-    __tsan_release(&sync);
+    if (cur->last_atomic) __tsan_acquire(cur->last_atomic);
+    __tsan_release(fence_sync(cur));
+    cur->fenced = true;
 #endif
 }
+
+#if SIMT_WITH_TSAN
+/* What is at `from` for the sanitizer is also at `to`. A fiber of its own carries it, made by one that knows of nothing. */
+static void carry(char *from, void *to) {
+    static void *ignorant =
+        __tsan_create_fiber(0); /* made in fences_begin(), before the first launch */
+    void *me = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(ignorant, 1);
+    void *carrier = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(carrier, 1);
+    if (from) {
+        __tsan_acquire(from);
+        __tsan_release(to);
+    }
+    __tsan_switch_to_fiber(me, 1);
+    __tsan_destroy_fiber(carrier);
+}
+void fences_begin() { carry(nullptr, nullptr); }
+
+void atomic_done(void *p) {
+    const quiet q;
+    if (!cur) return;
+    cur->last_atomic = p;
+    if (cur->fenced) carry(fence_sync(cur), p);
+}
+#else
+void fences_begin() {}
+void atomic_done(void *) {}
+#endif
 
 } // namespace simt

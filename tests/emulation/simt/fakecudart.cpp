@@ -147,7 +147,7 @@ size_t allocated() {
 
 struct leak_report { /* workers end with _exit() and do not come here */
     ~leak_report() {
-        if (allocations().empty()) return;
+        if (allocations().empty() || poisoned) return; /* such a context frees nothing */
         fflush(nullptr);
         fprintf(stderr, "roofline: emulated CUDA: %zu allocations of %zu bytes were never freed\n",
                 allocations().size(), allocated());
@@ -181,8 +181,10 @@ bool is_legal_copy(const void *to, const void *from, size_t bytes, cudaMemcpyKin
 
 /* ---- devices: one a generation that kernels tell apart; small, so that "beyond the L2" stays quick ---- */
 
-constexpr int ccs[] = {80, 89, 90, 100, 120}, DEVICES = sizeof ccs / sizeof *ccs, SMS = 4;
+constexpr int ccs[] = {80, 89, 90, 100, 120}, DEVICES = sizeof ccs / sizeof *ccs;
+constexpr int L2_BYTES_PER_SM = 64 << 10;
 int current;
+const int &sms = simt::schedule.sms;
 
 size_t smem_block_bytes(int cc) {
     return static_cast<size_t>(cc == 80 ? 163 : cc == 89 || cc == 120 ? 99 : 227) << 10;
@@ -217,7 +219,7 @@ cudaError_t simt::clusters_at_once(int *n, const launch_shape &l, const void *ke
     const auto allowed = smem_allowed().find(kernel);
     if (l.smem > (allowed == smem_allowed().end() ? size_t(48) << 10 : allowed->second))
         return report(cudaErrorInvalidValue);
-    *n = SMS * blocks_an_sm(static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem) /
+    *n = sms * blocks_an_sm(static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem) /
          static_cast<int>(l.cluster.x * l.cluster.y * l.cluster.z);
     return cudaSuccess;
 }
@@ -227,7 +229,7 @@ cudaError_t simt::submit(const launch_shape &l, const std::function<void()> &cal
     const cudaError_t refused = check_shape(l);
     if (refused != cudaSuccess) return report(refused);
     if (l.cooperative && static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z >
-                             static_cast<uint64_t>(SMS) *
+                             static_cast<uint64_t>(sms) *
                                  static_cast<uint64_t>(blocks_an_sm(
                                      static_cast<int>(l.block.x * l.block.y * l.block.z), l.smem)))
         return report(cudaErrorCooperativeLaunchTooLarge);
@@ -316,7 +318,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int d) {
     memset(p->uuid.bytes, 0x11 * (d + 1), sizeof p->uuid.bytes);
     p->major = cc / 10;
     p->minor = cc % 10;
-    p->multiProcessorCount = SMS;
+    p->multiProcessorCount = sms;
     p->warpSize = 32;
     p->maxThreadsPerBlock = 1024;
     p->maxThreadsPerMultiProcessor = threads_of_sm(cc);
@@ -324,7 +326,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int d) {
     p->sharedMemPerBlockOptin = smem_block_bytes(cc);
     p->sharedMemPerMultiprocessor = smem_block_bytes(cc) + 1024;
     p->totalGlobalMem = MEMORY;
-    p->l2CacheSize = 1 << 20;
+    p->l2CacheSize = sms * L2_BYTES_PER_SM;
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *v, cudaDeviceAttr a, int d) {
@@ -333,7 +335,7 @@ cudaError_t cudaDeviceGetAttribute(int *v, cudaDeviceAttr a, int d) {
     const int cc = ccs[d];
     switch (a) {
     case cudaDevAttrMultiProcessorCount:
-        *v = SMS;
+        *v = sms;
         break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
         *v = static_cast<int>(smem_block_bytes(cc));

@@ -7,7 +7,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <map>
+#include <set>
 #include <string>
 
 namespace simt {
@@ -24,21 +26,25 @@ static int choice_of(const char *name, const char *const values[3]) {
     exit(2);
 }
 
+static uint64_t number_of(const char *name, uint64_t absent, uint64_t least, uint64_t most) {
+    const char *given = getenv(name);
+    if (!given) return absent;
+    char *end;
+    const uint64_t value = strtoull(given, &end, 10);
+    if (*given >= '0' && *given <= '9' && !*end && value >= least && value <= most) return value;
+    fprintf(stderr, "roofline: %s='%s': it is a number from %llu on\n", name, given,
+            static_cast<unsigned long long>(least));
+    exit(2);
+}
+
 static options options_of_environment() {
     static const char *const orders[] = {"asc", "desc", "rand"}, *const asyncs[] = {"lazy", "eager",
                                                                                     "rand"};
     options o;
     o.order = static_cast<order_kind>(choice_of("SIMT_ORDER", orders));
     o.async = static_cast<async_kind>(choice_of("SIMT_ASYNC", asyncs));
-    o.seed = 1;
-    if (const char *given = getenv("SIMT_SEED")) {
-        char *end;
-        o.seed = strtoull(given, &end, 10);
-        if (*given < '0' || *given > '9' || *end) {
-            fprintf(stderr, "roofline: SIMT_SEED='%s': it is a number from 0 on\n", given);
-            exit(2);
-        }
-    }
+    o.seed = number_of("SIMT_SEED", 1, 0, UINT64_MAX);
+    o.sms = static_cast<int>(number_of("SIMT_SMS", 4, 1, 1024));
     return o;
 }
 
@@ -154,8 +160,12 @@ static thread *pick() {
             ready.erase(ready.begin(), ready.begin() + static_cast<ptrdiff_t>(ready_first));
             ready_first = 0;
         }
-        if (schedule.order == order_kind::random)
-            std::swap(ready[ready_first], ready[ready_first + random_bits() % left]);
+        if (schedule.order == order_kind::random) {
+            size_t i = random_bits() % left;
+            for (int tries = 0; tries < 16 && ready[ready_first + i]->warp->slow; tries++)
+                i = random_bits() % left;
+            std::swap(ready[ready_first], ready[ready_first + i]);
+        }
         return ready[ready_first++];
     }
 }
@@ -253,7 +263,20 @@ cudaError_t check_shape(const launch_shape &l) {
     return cudaSuccess;
 }
 
+/* SIMT_LAUNCHES=path: symbols of the kernels that run are added to that file, each once a process. */
+static void note_launch(const void *kernel) {
+    static const char *const path = getenv("SIMT_LAUNCHES");
+    static std::set<const void *> noted;
+    if (!path || !noted.insert(kernel).second) return;
+    const char *symbol = symbol_of(kernel);
+    FILE *f = fopen(path, "a");
+    if (!f) fail("SIMT_LAUNCHES='%s': it cannot be written", path);
+    fprintf(f, "sm_%d %s\n", device.cc, symbol ? symbol : "?");
+    fclose(f);
+}
+
 void execute(const launch_shape &l, const kernel_call &call) {
+    note_launch(call.kernel);
     if (!interpreter) {
         run(l, call.kernel, call.invoke, call.pack);
         return;
@@ -299,17 +322,33 @@ static void start_block(block &b, uint3 idx, const launch_shape &l, bool whole) 
     for (auto &w : b.warps) {
         w.pending.clear();
         w.alive = 0;
+        w.slow = false;
     }
+    if (schedule.order == order_kind::random && random_bits() & 1)
+        b.warps[random_bits() % b.warps.size()].slow = true;
     for (unsigned i = 0; i < b.threads.size(); i++) start_thread(b, i, l);
 }
 
-/* Gangs one after the other: an order that hardware may choose too. */
+/* The thread sanitizer gives the number of a fiber that is destroyed to a new one, and then takes what the old one did for
+ * the new one's past. So the last ones stay for a while; more than these make its clocks slow. */
+static void bury(void *tsan) {
+    static std::deque<void *> ended;
+    ended.push_back(tsan);
+    if (ended.size() <= 1024) return;
+    TSAN(__tsan_destroy_fiber(ended.front()));
+    ended.pop_front();
+}
+
+/* Gangs one after the other: an order that hardware may choose too. In random order four blocks are at work at a time, whose
+ * threads take turns, those of a warp of every other block seldom; on devices without clusters, which would have to be told apart. */
 void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *),
          const void *context) {
     const dim3 c = l.cooperative ? l.grid : l.cluster;
     const dim3 gangs(l.grid.x / c.x, l.grid.y / c.y, l.grid.z / c.z);
     const uint64_t count = static_cast<uint64_t>(gangs.x) * gangs.y * gangs.z;
-    const size_t blocks = static_cast<size_t>(c.x) * c.y * c.z,
+    const bool several = schedule.order == order_kind::random && !l.cooperative && device.cc < 90;
+    const size_t blocks =
+                     several ? std::min<size_t>(4, count) : static_cast<size_t>(c.x) * c.y * c.z,
                  threads = static_cast<size_t>(l.block.x) * l.block.y * l.block.z;
     gang g = {};
     kernel_now = kernel;
@@ -317,15 +356,16 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
     if (l.cooperative && l.cluster.x * l.cluster.y * l.cluster.z > 1)
         fail("a cooperative launch with clusters is not emulated");
 #if SIMT_WITH_TSAN
-    if (blocks * threads > 8000) fail("the thread sanitizer knows 8000 threads at a time");
+    if (blocks * threads > 7000) fail("the thread sanitizer knows 7000 threads at a time");
 #endif
     shape = &l;
     body = invoke;
     body_context = context;
     random_state = schedule.seed * 0x9E3779B97F4A7C15ull + 88172645463325252ull;
     windows_layout();
+    fences_begin();
     TSAN(launcher_tsan = __tsan_get_current_fiber());
-    g.is_cluster = !l.cooperative;
+    g.is_cluster = !l.cooperative && !several;
     g.blocks.resize(blocks);
     for (size_t i = 0; i < blocks; i++) {
         block &b = g.blocks[i];
@@ -335,22 +375,30 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
         b.warpgroups.resize((threads + 127) / 128);
         b.wgmmas.resize((threads + 127) / 128, wgmma_groups(1));
     }
-    for (uint64_t i = 0; i < count; i++) {
-        const uint3 at = place(schedule.order == order_kind::descending ? count - 1 - i : i, gangs);
+    for (uint64_t i = 0; i < count; i += several ? blocks : 1) {
+        running = 0;
         for (auto &b : g.blocks) {
-            const uint3 in = place(b.rank, c);
+            const uint64_t gang_number = several ? i + b.rank : i;
+            if (gang_number >= count) continue;
+            const uint3 at = place(
+                schedule.order == order_kind::descending ? count - 1 - gang_number : gang_number,
+                gangs);
+            const uint3 in = several ? uint3{0, 0, 0} : place(b.rank, c);
             start_block(b, {at.x * c.x + in.x, at.y * c.y + in.y, at.z * c.z + in.z}, l,
                         blocks > 1);
+            running += static_cast<int>(threads);
         }
         if (schedule.order == order_kind::descending) std::reverse(ready.begin(), ready.end());
-        running = static_cast<int>(blocks * threads);
         resume(pick(), false); /* comes back when all have ended */
         for (auto &b : g.blocks) {
             for (auto &groups : b.wgmmas)
                 if (groups.size() > 1 || !groups[0].empty())
                     fail("it ends with wgmma work that was never waited for");
             tensor_memory_drop(&b);
-            for ([[maybe_unused]] auto &t : b.threads) TSAN(__tsan_destroy_fiber(t.tsan));
+            for (auto &t : b.threads) {
+                if (t.tsan) bury(t.tsan);
+                t.tsan = nullptr;
+            }
         }
     }
     TSAN(__tsan_acquire(&ended_sync));

@@ -25,6 +25,7 @@ struct options {
     async_kind
         async; /* SIMT_ASYNC=lazy|eager|rand: asynchronous work is done at its wait, at its issue, or between */
     uint64_t seed; /* SIMT_SEED=n: of what is random */
+    int sms; /* SIMT_SMS=n: multiprocessors of a device; of fewer, smaller problems go round its grids twice */
 };
 extern const options schedule;
 
@@ -65,6 +66,9 @@ struct thread {
     unsigned bulk_group;    /* cp.async.bulk groups it has committed */
     bool tensor_told;       /* it waited, and no tcgen05.fence::after_thread_sync followed */
     bool tensor_read;       /* it read tensor memory, and no fence::before_thread_sync followed */
+    void *
+        last_atomic; /* for the thread sanitizer: where its fences look for what others have passed on */
+    bool fenced; /* and whether its atomics pass anything on */
 };
 extern thread *cur; /* the running one; NULL outside a launch */
 
@@ -83,8 +87,9 @@ enum class reduction { none, count, all, any };
 int barrier(int id, int threads, bool wait, reduction what, bool predicate);
 void cluster_barrier(bool arrive, bool wait);
 void grid_barrier();
-void thread_fence(); /* __threadfence(): orders what other threads that pass one see */
-void yield();        /* lets every other thread that can run go first */
+void thread_fence();       /* __threadfence(): orders what other threads that pass one see */
+void atomic_done(void *p); /* the thread has carried out an atomic at p */
+void yield();              /* lets every other thread that can run go first */
 /* The warpgroup gives registers back to the block's pool, or waits until the pool has what it wants. */
 void setmaxnreg(int registers, bool more);
 

@@ -23,7 +23,7 @@ static size_t static_end, static_bytes, dynamic_at;
 
 void windows_layout() {
     offsets.assign(variables().size(), 0);
-    static_end = 1024; /* address 0 stays invalid */
+    static_end = 2048; /* address 0 stays invalid; barriers and fences have addresses there */
     static_bytes = 0;
     dynamic_at = 0;
 }
@@ -36,17 +36,20 @@ static char *window_reserve() {
                                     ~static_cast<uintptr_t>(WINDOW - 1));
 }
 
-/* Window i for a new block. whole: a peer may write before its owner touches it, so all of it is filled now. */
+/* Window i for a new block. whole: a peer may write before its owner touches it, so all of it is filled now; in random order
+ * with zeros at times, since what is wrong with NaN or `true` may be right with them, and the other way round. */
 char *window_fresh(size_t i, bool whole) {
     static auto &windows = *new std::vector<char *>;
     while (windows.size() <= i) windows.push_back(window_reserve());
     char *w = windows[i];
-#if SIMT_WITH_TSAN /* forgets what the block before it did */
+#if SIMT_WITH_TSAN /* forgets what the block before it did; what barriers ordered, only where nothing is mapped for a moment */
+    munmap(w, 4096);
     mmap(w, WINDOW, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
          -1, 0);
 #endif
     ASAN_UNPOISON_MEMORY_REGION(w, WINDOW);
-    if (whole) memset(w, 0xff, WINDOW);
+    const bool zeros = schedule.order == order_kind::random && (random_bits() & 1);
+    if (whole) memset(w, zeros ? 0 : 0xff, WINDOW);
     ASAN_POISON_MEMORY_REGION(w, WINDOW);
     return w;
 }

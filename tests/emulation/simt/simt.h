@@ -176,6 +176,11 @@ template <class T, class F> inline T simt_atomic(T *p, F next) {
         memcpy(&wanted, static_cast<const void *>(&n), sizeof n);
     } while (!__atomic_compare_exchange_n(reinterpret_cast<word *>(p), &old, wanted, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    ::simt::atomic_done(p);
+#endif
+#endif
     return o;
 }
 template <class T> using simt_same = std::enable_if_t<true, T>; /* not deduced: T is the target's */

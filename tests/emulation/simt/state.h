@@ -84,7 +84,7 @@ struct warp {
     uint32_t alive;
     thread *lane[32];
     unsigned generation;
-    char sync[4]; /* an address a generation for the thread sanitizer, here and below */
+    bool slow; /* in random order: others go first, nearly always */
 };
 struct block_barrier {
     int arrived, threads;
@@ -92,13 +92,12 @@ struct block_barrier {
     int value;
     unsigned generation;
     std::vector<thread *> waiting;
-    char sync[2];
 };
 struct wide_barrier { /* of a cluster or a grid */
     int arrived;
     unsigned generation;
     std::vector<thread *> waiting;
-    char sync[2];
+    char sync[2]; /* an address a generation for the thread sanitizer, here and below */
 };
 struct warpgroup {
     const char *op;
@@ -109,6 +108,7 @@ struct warpgroup {
 };
 void collectives_after_exit(warp *w);
 void barriers_after_exit(block *b);
+void fences_begin(); /* before the first launch */
 
 /* ---- asynchronous work ---- */
 
