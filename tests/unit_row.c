@@ -427,7 +427,7 @@ static void test_numbers(void) {
         char text[64], *end;
         state = state * 6364136223846793005u + 1442695040888963407u;
         const double x = ldexp((double)(int64_t)state, (int)(state >> 20 & 127) - 126);
-        snprintf(text, sizeof text, state >> 60 & 1 ? "%.9g" : "%.15g", x);
+        snprintf(text, sizeof text, "%.*g", (int[]){9, 15, 16, 17}[state >> 60 & 3], x);
         if (i < EDGES) snprintf(text, sizeof text, "%s", edges[i]);
         const double want = strtod(text, &end);
         double got = 0;
