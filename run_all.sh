@@ -7,7 +7,7 @@ usage() {
     cat <<'END'
 Usage: ./run_all.sh [options]
 
-Sets up and builds if needed, measures the ceilings of this machine and every operation against them, draws charts
+Sets up and builds if needed, measures the ceilings of this machine and every operation against them, draws charts,
 writes a report, and ends with a table of findings and the paths of pictures and report. About 10 minutes on 2 cores.
 
   --smoke         one or two sizes of each, one to two minutes

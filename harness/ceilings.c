@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const double min_kinks = 4, min_caches = 4, max_interval = 0.10;
+static const double clearly = 1.1; /* faster by more than what two measurements differ by */
 
 /* The one place that ties roofs to operations. */
 static const struct {
@@ -45,6 +46,7 @@ static bool candidate(const struct row *r, double last_cache_bytes, struct ceili
     out->kind = compute ? CEILING_COMPUTE : CEILING_MEMORY;
     out->rate = compute ? r->gflop_s : r->gbyte_s;
     if (!isfinite(out->rate) || out->rate <= 0) return false;
+    const double reached = r->min_s > 0 ? out->rate * r->time_s / r->min_s : out->rate;
     row_set_text(out->name, compute ? r->dtype : r->level);
     row_set_text(out->impl, r->impl);
     if (!compute) {
@@ -53,10 +55,12 @@ static bool candidate(const struct row *r, double last_cache_bytes, struct ceili
     }
     if (strcmp(r->placement, "shared") == 0 || strcmp(r->placement, "mixed") == 0) {
         out->proven = false;
+        out->disturbed_reached = reached;
         snprintf(out->why, sizeof out->why, "the host had the threads %s",
                  strcmp(r->placement, "mixed") == 0 ? "moved meanwhile" : "on one core");
     } else if (!interval_is_tight(r)) {
         out->proven = false;
+        out->disturbed_reached = reached;
         snprintf(out->why, sizeof out->why, "the interval of the median is wider than %.0f %%",
                  100 * max_interval);
     } else if (!compute && strcmp(r->level, "DRAM") == 0 && strcmp(r->cache, "cold") != 0 &&
@@ -100,6 +104,13 @@ static double dram_bandwidth(const struct ceilings *c, int64_t threads) {
         if (best) slowest = fmin(slowest, best->rate);
     }
     return slowest;
+}
+
+static void disprove(struct ceiling *x) {
+    if (!x->proven || x->disturbed_reached <= clearly * x->rate) return;
+    x->proven = false;
+    snprintf(x->why, sizeof x->why, "one that was disturbed has reached %.4g",
+             x->disturbed_reached);
 }
 
 static void prove_compute(struct ceiling *x, double bandwidth) {
@@ -160,10 +171,15 @@ int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceiling
         x.row = x.first = i;
         const size_t at = find_roof(out, &x);
         if (at == out->count) out->ceiling[out->count++] = x;
-        if (!is_better(&x, &out->ceiling[at])) continue;
-        x.first = out->ceiling[at].first;
-        out->ceiling[at] = x;
+        struct ceiling *known = &out->ceiling[at];
+        const double reached = fmax(x.disturbed_reached, known->disturbed_reached);
+        if (is_better(&x, known)) {
+            x.first = known->first;
+            *known = x;
+        }
+        known->disturbed_reached = reached;
     }
+    for (size_t i = 0; i < out->count; i++) disprove(&out->ceiling[i]);
     for (size_t i = 0; i < out->count; i++)
         if (out->ceiling[i].kind == CEILING_COMPUTE)
             prove_compute(&out->ceiling[i], dram_bandwidth(out, out->ceiling[i].threads));
@@ -200,12 +216,12 @@ const struct ceiling *ceilings_compute(const struct ceilings *c, const char *dty
 /* Whether a unit that is not proven, but clearly faster than `roof` or meant to be, may do the dtype's arithmetic. */
 static bool outdone_unproven(const struct ceilings *c, const char *dtype,
                              const struct ceiling *roof) {
-    const double clearly = 1.1;
     for (size_t i = 0; i < c->count + c->failed; i++) {
         const struct ceiling *x = &c->ceiling[i];
         if (x->kind == CEILING_COMPUTE && !x->proven && x->threads == roof->threads &&
             strcmp(x->name, dtype) == 0 &&
-            (i < c->count ? x->rate > clearly * roof->rate : x->first > roof->first))
+            (i < c->count ? fmax(x->rate, x->disturbed_reached) > clearly * roof->rate
+                          : x->first > roof->first))
             return true;
     }
     return false;
@@ -224,11 +240,27 @@ const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype 
     return fastest;
 }
 
+/* Whether a bandwidth that was disturbed, of the roof's pattern where that is meant, has been clearly above it. */
+static bool outdone_disturbed(const struct ceilings *c, const struct ceiling *roof,
+                              const char *where, bool same_pattern) {
+    for (size_t i = 0; i < c->count; i++) {
+        const struct ceiling *x = &c->ceiling[i];
+        if (x->kind == CEILING_MEMORY && !x->proven && x->threads == roof->threads &&
+            strcmp(x->name, roof->name) == 0 && (!where || strcmp(x->placement, where) == 0) &&
+            (!same_pattern || strcmp(x->pattern, roof->pattern) == 0) &&
+            x->disturbed_reached > clearly * roof->rate)
+            return true;
+    }
+    return false;
+}
+
 double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,
                               const char *placement, const char *pattern) {
     /* Where the threads lie decides what they get of DRAM; of caches each has its own or the same. */
     const char *where = strcmp(level, "DRAM") == 0 ? placement : NULL;
     const struct ceiling *x = best(c, CEILING_MEMORY, level, threads, where, pattern);
-    if (!x) x = best(c, CEILING_MEMORY, level, threads, where, NULL);
-    return x ? x->rate : NAN;
+    const bool own = x != NULL;
+    if (!own) x = best(c, CEILING_MEMORY, level, threads, where, NULL);
+    if (!x || outdone_disturbed(c, x, where, own)) return NAN;
+    return x->rate;
 }

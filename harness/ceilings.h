@@ -15,6 +15,7 @@ struct ceiling {
     int64_t threads;
     char placement[ROW_TEXT]; /* memory, several threads: near, far or empty; compute: empty */
     double rate;              /* GB/s or GFLOP/s, at the median */
+    double disturbed_reached; /* by the fastest sample of those that were disturbed; 0: none was */
     double ai;                /* FLOP/byte of the row */
     bool proven;
     char why[160]; /* why it is not proven, as a sentence; empty when it is */
@@ -35,10 +36,10 @@ const char *roof_pattern(const char *op); /* read write copy triad update */
 bool roof_is_compute(const char *op);
 
 /* The best row of every (level, pattern, threads, placement) and (dtype, implementation, threads). Only rows with
- * status ok count; of these the ones whose interval of the median is within 10 % come first. A DRAM ceiling is proven
- * when its row is cold or its footprint is at least 4 x last_cache_bytes (0: unknown), a compute ceiling when its
- * intensity is at least 4 x the measured kink with as many threads. Returns 0, or -1 when memory is short. The caller
- * frees out->ceiling. */
+ * status ok count; of these the ones whose interval of the median is within 10 % come first, unless one of the others was
+ * clearly faster for a moment: then none is proven. A DRAM ceiling is proven when its row is cold or its footprint is at
+ * least 4 x last_cache_bytes (0: unknown), a compute ceiling when its intensity is at least 4 x the measured kink with as
+ * many threads. Returns 0, or -1 when memory is short. The caller frees out->ceiling. */
 int ceilings_of(const struct rows *rows, double last_cache_bytes, struct ceilings *out);
 
 /* The fastest proven one over patterns or implementations; NULL: none. placement NULL: any. */
@@ -59,7 +60,8 @@ const struct ceiling *ceilings_compute_for(const struct ceilings *c, enum dtype 
 const char *traffic_pattern(double read_bytes, double written_bytes, double in_place_bytes);
 
 /* The measured bandwidth, GB/s, of that pattern at that level; where the pattern has no proven ceiling, the level's best;
- * NaN where it has none. In DRAM only of the same placement. */
+ * NaN where it has none, or where one that was disturbed has been clearly faster for a moment. In DRAM only of the same
+ * placement. */
 double ceilings_bandwidth_for(const struct ceilings *c, const char *level, int64_t threads,
                               const char *placement, const char *pattern);
 #endif

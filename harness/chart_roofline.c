@@ -59,6 +59,26 @@ static int write_points(struct chart_out *out, const char *name, const struct ch
     return chart_data_close(out, f, file);
 }
 
+static size_t longer(size_t length, const char *text) {
+    return strlen(text) > length ? strlen(text) : length;
+}
+
+/* Where the table's columns begin: its texts share the room in proportion to their longest, in characters. */
+static void set_columns(struct chart_vars *v, const struct chart_point *point, size_t count) {
+    const double begin = 0.05, room = 0.76, gap = 1.5;
+    size_t op = strlen("operation"), impl = strlen("implementation"), shape = strlen("shape");
+    for (size_t i = 0; i < count; i++) {
+        char text[64];
+        chart_shape_text(point[i].r, text, sizeof text);
+        op = longer(op, point[i].r->op);
+        impl = longer(impl, point[i].r->impl);
+        shape = longer(shape, text);
+    }
+    const double share = room / ((double)(op + impl + shape) + 3 * gap);
+    chart_set_number(v, "impl_at", begin + share * ((double)op + gap));
+    chart_set_number(v, "shape_at", begin + share * ((double)(op + impl) + 2 * gap));
+}
+
 static void set_axes(struct chart_vars *v, const struct chart_axes *a) {
     chart_set_number(v, "x_min", a->x_min);
     chart_set_number(v, "x_max", a->x_max);
@@ -97,6 +117,7 @@ int chart_roofline_draw(struct chart_out *out, const struct chart_run *run, enum
     snprintf(file, sizeof file, "%s_points", name);
     chart_set_data(&v, out, "points_data", file);
     set_axes(&v, &a);
+    set_columns(&v, point, points);
     chart_set_number(&v, "points", (double)with_flops);
     chart_set_number(&v, "without_flops", (double)(points - with_flops));
     chart_set_number(&v, "above", (double)above);

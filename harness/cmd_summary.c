@@ -253,9 +253,10 @@ static size_t print_odd(const struct rows *rows) {
         format_shape(r, shape, sizeof shape);
         printf("  %s.%s.%s %s, %" PRId64 " threads: ", r->op, r->impl, r->dtype, shape, r->threads);
         if (over)
-            printf("%.0f %% of its roof: part of its data stays in a faster cache, or the ceiling "
-                   "was disturbed\n",
-                   100 * r->roof_fraction);
+            printf(
+                "%.0f %% of its roof: part of its data stays in a faster cache, its mix of reads "
+                "and writes suits the memory better than the ceiling's, or that was disturbed\n",
+                100 * r->roof_fraction);
         else
             printf("%s: %s\n", r->status, r->reason);
     }

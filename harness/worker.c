@@ -210,7 +210,7 @@ int worker_run(struct worker *w, size_t i, double timeout_s, const volatile sig_
         } else if (os_now_s() >= deadline) {
             kill(w->pid, SIGKILL);
             bury(w, end, sizeof end);
-            snprintf(end, sizeof end, "no result within %.0f s; the worker was killed", timeout_s);
+            snprintf(end, sizeof end, "no result within %.3g s; the worker was killed", timeout_s);
             fail_rows(w, i, "timeout", end, r);
             return 0;
         }

@@ -58,8 +58,8 @@ if (!compact) {
     at(line) = 1 - (line + 2) * pitch
     set label 1 '#' at 0.035, at(-1) right font size textcolor rgb 0x555555
     set label 2 'operation' at 0.05, at(-1) left font size textcolor rgb 0x555555
-    set label 3 'implementation' at 0.262, at(-1) left font size textcolor rgb 0x555555
-    set label 4 'shape' at 0.525, at(-1) left font size textcolor rgb 0x555555
+    set label 3 'implementation' at impl_at, at(-1) left font size textcolor rgb 0x555555
+    set label 4 'shape' at shape_at, at(-1) left font size textcolor rgb 0x555555
     set label 5 'GFLOP/s' at 0.895, at(-1) right font size textcolor rgb 0x555555
     set label 6 'of roof' at 1, at(-1) right font size textcolor rgb 0x555555
     if (without_flops > 0) {
@@ -68,14 +68,14 @@ if (!compact) {
         set label 9 'of roof' at 1, at(points + 1) right font size textcolor rgb 0x555555
     }
     if (above > 0) {
-        set label 10 sprintf('%d above the roof: cached data, or a roof too low', above) \
+        set label 10 sprintf('%d above the roof: cached data, a kinder mix of reads and writes, or a roof too low', above) \
             at 0.05, at(rows - 1) left font size textcolor rgb vermilion
     }
     ink(a) = a == 1 ? vermilion : dark
     plot points_data using (0.035):(column("number") > 0 ? at(column("line")) : NaN):(strcol("number")):(ink(column("above"))) with labels right font size textcolor rgb variable, \
          points_data using (0.05):(at(column("line"))):(strcol("op")):(ink(column("above"))) with labels left font size textcolor rgb variable, \
-         points_data using (0.262):(at(column("line"))):(strcol("impl")):(ink(column("above"))) with labels left font size textcolor rgb variable, \
-         points_data using (0.525):(at(column("line"))):(strcol("shape")):(ink(column("above"))) with labels left font size textcolor rgb variable, \
+         points_data using (impl_at):(at(column("line"))):(strcol("impl")):(ink(column("above"))) with labels left font size textcolor rgb variable, \
+         points_data using (shape_at):(at(column("line"))):(strcol("shape")):(ink(column("above"))) with labels left font size textcolor rgb variable, \
          points_data using (0.895):(at(column("line"))):(strcol("rate")):(ink(column("above"))) with labels right font size textcolor rgb variable, \
          points_data using (1):(at(column("line"))):(strcol("share")):(ink(column("above"))) with labels right font size textcolor rgb variable
 }

@@ -18,6 +18,7 @@ Parts, all by default:
   sanitizer  compute-sanitizer: memcheck over all operations, racecheck and synccheck over those with shared memory
   bench      ceilings, then every operation beside cuBLAS, cuBLASLt and CUB
   hopper     products by wgmma in turns with cuBLAS, on normal data: squares, a transformer's, skinny; not by default
+  blackwell  the same by tcgen05, nvfp4 too; not by default
   pack       the results as one .tar.gz
 
   --out DIR       where results go (default: results/gpu-check-<time>)
@@ -54,7 +55,7 @@ while [ $# -gt 0 ]; do
         ;;
     --tiny) tiny=1 ;;
     --help | -h) usage && exit 0 ;;
-    build | selftest | check | sanitizer | bench | hopper | pack) parts+=("$1") ;;
+    build | selftest | check | sanitizer | bench | hopper | blackwell | pack) parts+=("$1") ;;
     *) refuse "unknown option or part '$1'; --help lists them" ;;
     esac
     shift
@@ -144,20 +145,22 @@ mkdir -p "$out" || exit 2
         "$program" summary "$out" >"$out/summary.txt" || result=1
         return $result
     }
-    # 480 s at most for 8192^3 and 16384x32768x8192 in every format; --limit has to allow for it.
-    part_hopper() {
-        local result=0 dtype shapes=4096x4096x4096,8192x8192x8192,16384x32768x8192,64x8192x8192,8192x64x8192
+    # in_turns PART IMPL DTYPE...: 480 s at most for 8192^3 and 16384x32768x8192 in every format; --limit has to allow for it.
+    in_turns() {
+        local result=0 dtype into=$out/$1 impl=$2 shapes=4096x4096x4096,8192x8192x8192,16384x32768x8192,64x8192x8192,8192x64x8192
         have "$program" "$device" || return
         [ $tiny = 0 ] || shapes=144x136x80
-        for dtype in bf16 fp16 tf32 fp8_e4m3 fp8_e5m2; do
+        for dtype in "${@:3}"; do
             local layout=nn,nt,tn
-            case $dtype in fp8*) layout=nt ;; esac # the one that needs no pre-pass
-            "$program" bench --device "$device" --out "$out/hopper" --resume --quiet --op matmul --dtype $dtype \
-                --impl 'wgmma*' --vs vendor --layout $layout --shape $shapes --time 0.3 --fill normal || result=1
+            case $dtype in fp8* | nvfp4) layout=nt ;; esac # the one that needs no pre-pass
+            "$program" bench --device "$device" --out "$into" --resume --quiet --op matmul --dtype "$dtype" \
+                --impl "$impl" --vs vendor --layout $layout --shape $shapes --time 0.3 --fill normal || result=1
         done
-        "$program" summary "$out/hopper" >"$out/hopper/summary.txt" || result=1
+        "$program" summary "$into" >"$into/summary.txt" || result=1
         return $result
     }
+    part_hopper() { in_turns hopper 'wgmma*' bf16 fp16 tf32 fp8_e4m3 fp8_e5m2; }
+    part_blackwell() { in_turns blackwell 'tcgen05*' bf16 fp16 tf32 fp8_e4m3 fp8_e5m2 nvfp4; }
     part_pack() {
         local archive
         archive=$out/$(basename "$out").tar.gz

@@ -137,6 +137,73 @@ static void memory_refusals(void) {
     free(c.ceiling);
 }
 
+/* A roof that was seen broken while it was disturbed is none. */
+static void disturbed_roofs(void) {
+    struct ceilings c;
+    rows.count = 0;
+    memory("sum", "avx2", 2, "L2", "near", 200);
+    memory("copy", "avx2", 2, "L2", "near", 220);
+    struct row *mixed = memory("sum", "avx2", 2, "L2", "mixed", 210);
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(ceilings_bandwidth_for(&c, "L2", 2, "near", "read") == 200, "5 % more breaks nothing");
+    free(c.ceiling);
+    mixed->min_s = 0.9e-3; /* its fastest sample: 233 */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(isnan(ceilings_bandwidth_for(&c, "L2", 2, "near", "read")), "17 % more breaks the roof");
+    check(ceilings_bandwidth_for(&c, "L2", 2, "near", "copy") == 220, "of its pattern alone");
+    check(ceilings_bandwidth_for(&c, "L2", 2, "near", "triad") == 220,
+          "another pattern's stands in where 6 % break nothing");
+    free(c.ceiling);
+    row_set_text(mixed->op, "axpy");
+    mixed->min_s = 0.8e-3; /* 262 */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(ceilings_bandwidth_for(&c, "L2", 2, "near", "read") == 200, "updates break no reading");
+    check(isnan(ceilings_bandwidth_for(&c, "L2", 2, "near", "update")),
+          "no stand-in below what updates reached");
+    free(c.ceiling);
+
+    rows.count = 0;
+    memory("copy", "avx2", 2, "DRAM", "near", 36);
+    memory("axpy", "avx2", 2, "DRAM", "near", 50);
+    struct row *nt = memory("copy", "avx2_nt", 2, "DRAM", "near", 48);
+    nt->ci_high_s = 1.2e-3;
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(ceilings_bandwidth_for(&c, "DRAM", 2, "near", "copy") == 50,
+          "copies have been faster than the proven one: updates stand in");
+    check(!ceilings_bandwidth(&c, "DRAM", 2, "near") ||
+              ceilings_bandwidth(&c, "DRAM", 2, "near")->rate == 50,
+          "and no line is drawn at 36");
+    free(c.ceiling);
+    nt->min_s = 0.8e-3; /* 60 */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(isnan(ceilings_bandwidth_for(&c, "DRAM", 2, "near", "copy")), "faster than updates too");
+    free(c.ceiling);
+
+    rows.count = 0;
+    memory("sum", "avx2", 2, "DRAM", "near", 36);
+    memory("sum", "avx2", 2, "DRAM", "far", 62)->ci_high_s = 1.2e-3;
+    memory("copy", "avx2", 2, "DRAM", "near", 50)->footprint_bytes = 8 * MiB; /* cached */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(ceilings_bandwidth_for(&c, "DRAM", 2, "near", "read") == 36,
+          "DRAM: far says nothing of near");
+    check(ceilings_bandwidth_for(&c, "DRAM", 2, "near", "copy") == 36, "nor does what is cached");
+    check(isnan(ceilings_bandwidth_for(&c, "DRAM", 2, "far", "read")), "far is not proven");
+    free(c.ceiling);
+
+    rows.count = 0;
+    memory("copy", "avx2", 2, "DRAM", "far", 40);
+    compute("avx512", "fp32", 2, 240, 1000);
+    struct row *own = compute("avx512_bf16", "bf16", 2, 230, 1000);
+    row_set_text(own->placement, "mixed");
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(is(ceilings_compute_for(&c, DT_bf16, 2), 240, "avx512"), "the accumulator's");
+    free(c.ceiling);
+    own->min_s = 0.5e-3; /* on one core for the most part; 460 on two */
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(!ceilings_compute_for(&c, DT_bf16, 2), "bf16's own unit has been faster than that");
+    free(c.ceiling);
+}
+
 static void compute_roofs(void) {
     struct ceilings c;
     rows.count = 0;
@@ -211,6 +278,7 @@ static void compute_roofs(void) {
 int main(void) {
     memory_roofs();
     memory_refusals();
+    disturbed_roofs();
     compute_roofs();
     if (!failures) printf("ceilings: ok\n");
     return failures != 0;
