@@ -145,7 +145,9 @@ pass_if "gpu_check: the self-test's lines" grep -q '^0 failed' check/selftest.tx
 pass_if "gpu_check: kernels were verified" grep -qE '^[1-9][0-9]* verified, .* 0 wrong' check/check.txt
 pass_if "gpu_check: compute-sanitizer's tools" [ "$(sort -u called | paste -sd ' ')" = 'memcheck racecheck synccheck' ]
 pass_if "gpu_check: an archive with the rows" tar -tzf check/check.tar.gz ./bench.csv
-pass_if "gpu_check: products by wgmma beside a library's" grep -q '^.*wgmma_tma' check/hopper/bench.csv
+pass_if "gpu_check: products by wgmma beside a library's" grep -q 'wgmma_tma' check/hopper/bench.csv
+run "${check[@]}" --device emu:sm_100 blackwell
+pass_if "gpu_check: products by tcgen05, nvfp4 too: status $status" grep -q 'tcgen05_tma,nvfp4' check/blackwell/bench.csv
 run env FINDS=1 "${check[@]}" sanitizer
 pass_if "gpu_check: what the sanitizer finds: status $status" [ "$status" -eq 1 ]
 run env ROOFLINE_EMULATE_FAULT=launch:3 "${check[@]}" check
