@@ -5,8 +5,12 @@
  * break even at 128 KiB (Zen 4, libgomp). */
 static const double work_bytes_worth_a_team = 256 * 1024;
 
+bool worth_a_team(const struct args *a, double work_bytes) {
+    return a->threads > 1 && work_bytes >= work_bytes_worth_a_team;
+}
+
 int in_slices(const struct args *a, int64_t n, int64_t granule, double work_bytes, part_fn *part) {
-    if (a->threads <= 1 || work_bytes < work_bytes_worth_a_team) {
+    if (!worth_a_team(a, work_bytes)) {
         part(a, (struct range){0, n});
         return 1;
     }

@@ -23,6 +23,9 @@ static inline struct range my_slice(int64_t n, int64_t granule) {
     return slice(n, granule, omp_get_thread_num(), omp_get_num_threads());
 }
 
+/* Whether work, given in bytes at streaming speed, pays for waking others. */
+bool worth_a_team(const struct args *a, double work_bytes);
+
 /* Does range r of a problem; omp_get_thread_num() tells which slice it is. */
 typedef void part_fn(const struct args *a, struct range r);
 

@@ -10,12 +10,29 @@
 #define UNROLL _Pragma("GCC unroll 12")
 enum { TILE_ROWS = 12, HEIGHT_1 = 2, HEIGHT_2 = 4, HEIGHT_3 = 8 };
 
-static inline __m512bh pairs_load(const uint32_t *p) { return (__m512bh)_mm512_loadu_si512(p); }
+static inline __m512bh pairs_load(const void *p) { return (__m512bh)_mm512_loadu_si512(p); }
 /* In the matrix, a pair may lie at any even address. */
 static inline __m512bh pairs_all(const void *p) {
     int pair;
     memcpy(&pair, p, sizeof pair);
     return (__m512bh)_mm512_set1_epi32(pair);
+}
+
+/* Two runs of B, p and p + 1, become pairs: the first and the second half of them. */
+static inline void interleave(__m512i even, __m512i odd, __m512i *first, __m512i *second) {
+    static const uint16_t low[2 * F32_LANES] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const __m512i to_first = _mm512_loadu_si512(low),
+                  to_second = _mm512_add_epi16(to_first, _mm512_set1_epi16(F32_LANES));
+    *first = _mm512_permutex2var_epi16(even, to_first, odd);
+    *second = _mm512_permutex2var_epi16(even, to_second, odd);
+}
+static inline void pairs_of_matrix(const char *p, int64_t step, __m512bh *first, __m512bh *second) {
+    __m512i v, w;
+    interleave(_mm512_loadu_si512(p), _mm512_loadu_si512(p + step / 2), &v, &w);
+    *first = (__m512bh)v;
+    *second = (__m512bh)w;
 }
 
 /* Subnormal results count as zero as well: an eighth of the instructions of `bf16_store`. */
@@ -35,9 +52,12 @@ static inline void bf16_store_normal_part(uint16_t *x, f32s v, int n) {
 #define MULTIPLY(a, b, c) _mm512_dpbf16_ps(c, a, b)
 #define BROADCAST(p)      pairs_all(p)
 #define LOAD_LANES(p)     pairs_load(p)
+#define STORE_LANES(p, v) _mm512_storeu_si512(p, (__m512i)(v))
+#define LANES_OF_MATRIX   pairs_of_matrix
 #define V_ZERO            f32_zero
 #define V_ALL             f32_all
 #define V_MUL             f32_mul
+#define V_ADD             f32_add
 #define V_FMA             f32_fma
 #define V_LOAD            fp32_load
 #define V_STORE           fp32_store
@@ -59,10 +79,6 @@ static inline void bf16_store_normal_part(uint16_t *x, f32s v, int n) {
 static void pack_along(const struct panel_source *x, int64_t first, int count, int width,
                        int64_t kc, uint32_t *restrict dst) {
     enum { RUN = 2 * F32_LANES };
-    static const uint16_t low[RUN] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                      8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i to_first = _mm512_loadu_si512(low),
-                  to_second = _mm512_add_epi16(to_first, _mm512_set1_epi16(F32_LANES));
     const uint16_t *even = (const uint16_t *)x->tensor + first;
     const int64_t steps = (kc + 1) / 2;
     for (int64_t p = 0; p < kc; p += 2, even += 2 * x->p_step, dst += width) {
@@ -74,9 +90,9 @@ static void pack_along(const struct panel_source *x, int64_t first, int count, i
                 const int n = count - lane0 - lane, stored = width - lane;
                 const __mmask32 some = n >= RUN ? 0xffffffffu : n > 0 ? (1u << n) - 1 : 0;
                 const __m512i r0 = _mm512_maskz_loadu_epi16(some, even + lane0 + lane),
-                              r1 = _mm512_maskz_loadu_epi16(some & odd_there, odd + lane0 + lane),
-                              first_half = _mm512_permutex2var_epi16(r0, to_first, r1),
-                              second_half = _mm512_permutex2var_epi16(r0, to_second, r1);
+                              r1 = _mm512_maskz_loadu_epi16(some & odd_there, odd + lane0 + lane);
+                __m512i first_half, second_half;
+                interleave(r0, r1, &first_half, &second_half);
                 if (stored >= RUN) {
                     _mm512_storeu_si512(to + lane, first_half);
                     _mm512_storeu_si512(to + lane + F32_LANES, second_half);

@@ -54,7 +54,8 @@ struct tile_job {
     double alpha, beta;
     struct panel_ahead ahead;
     struct rows_ahead rows_ahead;
-    bool hints; /* also fetch what this one reads from level 2 into level 1 */
+    void *packed_b; /* where a whole tile leaves the lanes of B that it reads, packed; or NULL */
+    bool hints;     /* also fetch what this one reads from level 2 into level 1 */
 };
 typedef void tile_fn(const struct tile_job *t);
 
