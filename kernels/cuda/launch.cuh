@@ -107,8 +107,8 @@ static inline cudaError_t gpu_tensor_map(CUtensorMap *out, const tensor &x, uint
         const cudaError_t e = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
                                                                12000, cudaEnableDefault, &found);
 #else
-        const cudaError_t e = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address,
-                                                      cudaEnableDefault, &found);
+        const cudaError_t e =
+            cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &found);
 #endif
         if (e != cudaSuccess) return e;
         if (!address || found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
