@@ -21,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { GRAPH_CALLS = 256, GRAPH_MOST = 4096 };
-static const double short_call_s = 20e-6, clock_s = 200e-6;
+enum { GRAPH_LEAST = 8, GRAPH_CALLS = 256, GRAPH_MOST = 4096 };
+static const double short_call_s = 50e-6, clock_s = 200e-6, ahead_s = 30e-6;
 
 /* Recorded calls: run on a[0], a[1] ... a[sets - 1], a[0] ... `calls` times, a multiple of sets. */
 struct graph {
@@ -236,14 +236,16 @@ static int record(struct cuda_state *s, kernel_fn *run, const struct args *a, in
     return 0;
 }
 
-/* Calls a graph of these should have; 0: launch them one by one. */
+/* Calls a graph of these should have, at most half of a sample's; 0: launch them one by one. A sample of 2 ms has 40 calls of
+ * 50 us, which is what a call can take that launches three kernels with descriptors of its operands, however short they are. */
 static int graph_calls(const struct cuda_state *s, kernel_fn *run, const struct args *a, int sets,
                        int64_t reps) {
     const bool known = run == s->last_run && a == s->last_args;
-    const int calls = (GRAPH_CALLS + sets - 1) / sets * sets;
-    return known && s->last_call_s < short_call_s && reps >= 2 * (int64_t)calls &&
+    const int64_t most = reps / 2 < GRAPH_CALLS ? reps / 2 : GRAPH_CALLS;
+    const int64_t calls = most < sets ? sets : most / sets * sets;
+    return known && s->last_call_s < short_call_s && reps >= 2 * calls && calls >= GRAPH_LEAST &&
                    calls <= GRAPH_MOST
-               ? calls
+               ? (int)calls
                : 0;
 }
 
@@ -260,6 +262,8 @@ static int cuda_time(struct device *d, kernel_fn *run, const struct args *a, int
         if (error) return error;
         CHECK(cudaGraphLaunch(g->exec, s->stream)); /* the first launch uploads it */
     }
+    /* The stream is idle: the GPU would reach `begin` at once and wait for the first call until the host has launched it. */
+    if (!s->info.emulated) CHECK((cudaError_t)cuda_clock_start(s->clock, ahead_s, s->stream));
     CHECK(cudaEventRecord(s->begin, s->stream));
     if (calls) {
         for (; done < reps; done += calls) CHECK(cudaGraphLaunch(g->exec, s->stream));

@@ -99,17 +99,21 @@ static inline cudaError_t gpu_tensor_map(CUtensorMap *out, const tensor &x, uint
     const cuuint64_t dim[3] = {x.cols, x.rows, x.matrices},
                      stride[2] = {x.row_bytes, x.matrix_bytes};
     const cuuint32_t box[3] = {box_cols, box_rows, 1}, every[3] = {1, 1, 1};
-    void *encode = nullptr;
-    cudaDriverEntryPointQueryResult found;
+    static void *encode = nullptr; /* asking takes longer than encoding */
+    if (!encode) {
+        void *address = nullptr;
+        cudaDriverEntryPointQueryResult found;
 #if CUDART_VERSION >= 12050
-    const cudaError_t e = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode, 12000,
-                                                           cudaEnableDefault, &found);
+        const cudaError_t e = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
+                                                               12000, cudaEnableDefault, &found);
 #else
-    const cudaError_t e =
-        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &encode, cudaEnableDefault, &found);
+        const cudaError_t e =
+            cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &found);
 #endif
-    if (e != cudaSuccess) return e;
-    if (!encode || found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+        if (e != cudaSuccess) return e;
+        if (!address || found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+        encode = address;
+    }
     const CUresult r = reinterpret_cast<encode_fn>(encode)(
         out, x.type, dimensions, const_cast<void *>(x.base), dim, stride, box, every,
         CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
