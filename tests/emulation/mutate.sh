@@ -28,7 +28,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
 
 # ---- barriers of kernels; fences are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_(wait|commit|fence)[<(]|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
 launcher=()
 if grep -q -e '-fsanitize=thread .*roofline_emulated_gpu' "$build/compile_commands.json"; then
     waits+='|__threadfence\('

@@ -667,6 +667,8 @@ static void run_thread(const kernel &k, char *parameters) {
     uint64_t *r = registers.data();
     machine m = {&k, r, reinterpret_cast<char *>(local.data()), parameters};
     m.local += reinterpret_cast<uintptr_t>(m.local) % 16; /* 8 or 0 */
+    /* a block has them from its start: others of its cluster may write there before it names them */
+    for (auto *s : k.shared) symbol_address(m, *s);
     unsigned patience = PATIENCE;
     const int end = static_cast<int>(k.code.size());
     const quick_instruction *code = k.quick.data();

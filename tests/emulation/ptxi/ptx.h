@@ -159,6 +159,7 @@ struct kernel {
     std::vector<instruction> code;
     std::vector<parameter> parameters;
     std::map<std::string, symbol> symbols;
+    std::vector<const symbol *> shared; /* variables of shared memory that the code names */
     size_t parameter_bytes = 0, local_bytes = 0;
     int registers = 0;
     std::vector<quick_instruction> quick; /* one for one with code */

@@ -18,10 +18,11 @@ namespace simt {
 
 /* ---- schedules, by environment; what is malformed ends the program before main() ---- */
 
-enum class order_kind { ascending, descending, random };
+enum class order_kind { ascending, descending, random, ahead };
 enum class async_kind { lazy, eager, random };
 struct options {
-    order_kind order; /* SIMT_ORDER=asc|desc|rand: which thread or block goes first */
+    /* SIMT_ORDER=asc|desc|rand|ahead: which thread or block goes first; ahead: a warp goes on as far as it can before others begin */
+    order_kind order;
     async_kind
         async; /* SIMT_ASYNC=lazy|eager|rand: asynchronous work is done at its wait, at its issue, or between */
     uint64_t seed; /* SIMT_SEED=n: of what is random */
