@@ -146,7 +146,11 @@ __global__ void tensor_bug_kernel(float *g, int bug) {
     SMEM(uint32_t, memory, [1]);
     const int t = threadIdx.x;
     for (int i = t; i < 256 * 32; i += THREADS) operand[i] = 1;
-    if (t == 0) gpu::mbar_init(bar, 1);
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    if (t == 0) {
+        gpu::mbar_init(bar, 1);
+        if (bug != 37) gpu::mbar_fence_init(); /* 37: an mbarrier that is not fenced */
+    }
     if (t < 32) {
         gpu::tmem_alloc<1>(memory, bug == 24 ? 48 : 128); /* 24: no power of two */
         gpu::tmem_relinquish<1>();
@@ -183,6 +187,7 @@ __global__ void wgmma_bug_kernel(float *g, int bug) {
     SMEM_ALIGNED(1024, float, operand, [128 * 32]); /* 64 rows of 128 bytes each of A and B */
     const int t = threadIdx.x, warp = t / 32;
     for (int i = t; i < 128 * 32; i += 2 * THREADS) operand[i] = 1;
+    gpu::fence_proxy_async();       /* as above */
     if (bug != 51) __syncthreads(); /* 51: the rows of other warps */
     const uint64_t a = gpu::wgmma_desc(operand), b = gpu::wgmma_desc(operand + 64 * 32);
     float d[32] = {};

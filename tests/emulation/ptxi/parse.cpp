@@ -487,8 +487,11 @@ const kernel *module_kernel(module *m, const string &name) {
     parser p = {*m, k, e.line, {}, 0, {}, {}, {}, {}};
     for (size_t i = e.at; i < body; i++) p.line += m->text[i] == '\n';
     p.body(m->text.substr(body + 1, after_block(m->text, body) - body - 2));
-    for (auto &i : k.code)
+    for (auto &i : k.code) {
         for (auto &o : i.o) note_shared(k, o);
+        k.is_asynchronous |= i.code == opcode::wgmma || i.code == opcode::tcgen05 || i.has("bulk");
+        k.is_weak |= (i.code == opcode::atom || i.code == opcode::red) && !i.has(m_shared);
+    }
     make_quick(k);
     return &k;
 }

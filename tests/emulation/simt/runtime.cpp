@@ -327,6 +327,7 @@ static void start_block(block &b, uint3 idx, const launch_shape &l, bool whole) 
     b.alive = static_cast<int>(b.threads.size());
     b.begun = false;
     b.mbarriers.clear();
+    b.unfenced.clear();
     b.seen.clear();
     b.dynamic_seen = false;
     for (auto &g : b.warpgroups) g.registers = 0;

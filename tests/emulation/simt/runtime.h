@@ -120,6 +120,11 @@ void cp_async_commit();
 void cp_async_wait(int keep);
 void mbar_init(uint64_t *bar, uint32_t count);
 void mbar_inval(uint64_t *bar);
+void mbar_fence_init(); /* for the tensor memory accelerator and other blocks */
+/* What this thread writes to shared memory by ordinary stores (of those that are noted: PTX's and stmatrix'), until its proxy_fence()
+ * no asynchronous copy or multiply may read. Strict: another thread's fence, behind a barrier, would do. */
+void note_ordinary_write(const void *p, size_t n);
+void proxy_fence();
 void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx);
 void mbar_expect_tx(uint64_t *bar, uint32_t bytes);
 bool mbar_test(uint64_t *bar, uint32_t parity);

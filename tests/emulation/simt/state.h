@@ -133,6 +133,7 @@ struct phase_barrier { /* an mbarrier */
     uint32_t phase;
     std::vector<thread *> waiting;
     char sync[2];
+    const thread *unfenced; /* who initialised it, and has not fenced since; or NULL */
 };
 struct bulk_copy {
     bool store;
@@ -168,7 +169,9 @@ void copies_drop(thread *t);
 void bulk_step();    /* does one of the pending bulk copies */
 void arrivals_end(); /* of the running thread on other blocks' mbarriers */
 void mbar_arrive_now(uint64_t *bar, uint32_t arrivals);
-void mbar_released(uint64_t *bar); /* the phase's end will show what this thread has done */
+void mbar_released(uint64_t *bar,
+                   const char *op); /* the phase's end will show what this thread has done */
+void check_fenced(const block *b, uint32_t offset, size_t bytes, const char *op);
 float value_of(element t, const char *p);
 
 /* tcgen05.cpp */
@@ -193,7 +196,9 @@ struct block {
     std::vector<warp_wgmmas> wgmmas; /* one a warp */
     std::vector<thread *> want_registers;
     std::unordered_map<uint32_t, phase_barrier> mbarriers; /* by offset */
-    std::vector<bool> seen;                                /* static variables touched, by key */
+    /* Of each word of the window, which thread has written it by an ordinary store and not fenced since: its number + 1. Empty: none. */
+    std::vector<uint16_t> unfenced;
+    std::vector<bool> seen; /* static variables touched, by key */
     bool dynamic_seen;
     struct tensor_memory *tensor; /* NULL: not used yet */
 };

@@ -62,6 +62,7 @@ static void read16(const block *b, element t, uint64_t desc, bool mn_major, int 
     }
     if (mode) at ^= (at >> 7 & rows[mode]) << 4;
     if (at + 16 > WINDOW) fail("wgmma: an operand outside shared memory");
+    check_fenced(b, at, 16, "wgmma");
     for (uint32_t e = 0; e < 16 / size; e++)
         to[static_cast<int>(e) * step] = value_of(t, b->window + at + e * size);
 }
