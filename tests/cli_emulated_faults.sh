@@ -94,7 +94,7 @@ done
 for fault in alloc alloc:0 launch:x 'sticky:1 ' nodriver:1 other; do
     ROOFLINE_EMULATE_FAULT=$fault refused "ROOFLINE_EMULATE_FAULT=" "$roofline" list
 done
-SIMT_ORDER=up refused "SIMT_ORDER='up': it is asc, desc or rand" "$roofline" list
+SIMT_ORDER=up refused "SIMT_ORDER='up': it is asc, desc, rand or ahead" "$roofline" list
 SIMT_ASYNC=never refused "SIMT_ASYNC='never'" "$roofline" list
 SIMT_SEED=-1 refused "SIMT_SEED='-1'" "$roofline" list
 ROOFLINE_EMULATE_PTX=nowhere refused "'nowhere' cannot be read" "$roofline" list

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     place<D>(a, M, 1);
     place<D>(b, N, 2);
     gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
-    __syncthreads(); /* all of A and B is there; redundant: the emulated wgmma waits for all threads */
+    __syncthreads();          /* all of A and B is there */
 
     const uint64_t from_a = gpu::wgmma_desc(a), from_b = gpu::wgmma_desc(b);
     double products = 0;

@@ -146,7 +146,11 @@ __global__ void tensor_bug_kernel(float *g, int bug) {
     SMEM(uint32_t, memory, [1]);
     const int t = threadIdx.x;
     for (int i = t; i < 256 * 32; i += THREADS) operand[i] = 1;
-    if (t == 0) gpu::mbar_init(bar, 1);
+    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
+    if (t == 0) {
+        gpu::mbar_init(bar, 1);
+        if (bug != 37) gpu::mbar_fence_init(); /* 37: an mbarrier that is not fenced */
+    }
     if (t < 32) {
         gpu::tmem_alloc<1>(memory, bug == 24 ? 48 : 128); /* 24: no power of two */
         gpu::tmem_relinquish<1>();
@@ -178,27 +182,48 @@ __global__ void tensor_bug_kernel(float *g, int bug) {
         gpu::tmem_dealloc<1>(d, bug == 36 ? 64 : 128); /* 35: never; 36: half */
 }
 
+/* A warpgroup's multiply on sm_90a; 50 is without a mistake. */
+__global__ void wgmma_bug_kernel(float *g, int bug) {
+    SMEM_ALIGNED(1024, float, operand, [128 * 32]); /* 64 rows of 128 bytes each of A and B */
+    const int t = threadIdx.x, warp = t / 32;
+    for (int i = t; i < 128 * 32; i += 2 * THREADS) operand[i] = 1;
+    gpu::fence_proxy_async();       /* as above */
+    if (bug != 51) __syncthreads(); /* 51: the rows of other warps */
+    const uint64_t a = gpu::wgmma_desc(operand), b = gpu::wgmma_desc(operand + 64 * 32);
+    float d[32] = {};
+    if (bug != 52) gpu::wgmma_fence(); /* 52: no fence after registers were written */
+    if (bug != 53 || warp != 2)        /* 53: one warp less */
+        gpu::wgmma_m64<gpu::wgmma_type::tf32, 64>(d, bug == 54 && warp == 1 ? a + 2 : a, b,
+                                                  0); /* 54: another operand in one warp */
+    gpu::wgmma_commit();
+    if (bug == 55) g[t] = d[0];          /* 55: sums that are not there yet */
+    if (bug != 56) gpu::wgmma_wait<0>(); /* 56: no wait */
+    gpu::wgmma_hold(d);
+    if (bug != 55) g[t] = d[t % 32];
+}
+
 int main(int argc, char **argv) {
     const int bug = argc > 1 ? atoi(argv[1]) : 0;
-    const bool tensor = bug >= 23 && bug < 40;
-    const int device = bug == 22 ? 0 : tensor ? 3 : 2; /* sm_80, sm_100, sm_90 */
-    float *g = nullptr;
+    const bool tensor = bug >= 23 && bug < 40, wgmma = bug >= 50;
+    const int device = bug == 22 ? 0 : tensor ? 3 : 2;    /* sm_80, sm_100, sm_90 */
+    const size_t threads = wgmma ? 2 * THREADS : THREADS; /* of g too: past its end is a bug */
+    float *g = nullptr, got[2 * THREADS];
     launch_config c;
-    c.block = dim3(THREADS);
-    if (bug >= 40) c.grid = dim3(6); /* races between blocks */
+    c.block = dim3(static_cast<unsigned>(threads));
+    if (bug >= 40 && !wgmma) c.grid = dim3(6); /* races between blocks */
     c.smem = DYNAMIC * sizeof(float);
     if (cudaSetDevice(device) != cudaSuccess ||
-        cudaMalloc(reinterpret_cast<void **>(&g), THREADS * sizeof *g) != cudaSuccess ||
-        cudaMemset(g, 0, THREADS * sizeof *g) != cudaSuccess ||
-        (tensor ? gpu_launch(c, tensor_bug_kernel, g, bug)
-                : gpu_launch(c, bug_kernel, g, bug, 1)) != cudaSuccess)
+        cudaMalloc(reinterpret_cast<void **>(&g), threads * sizeof *g) != cudaSuccess ||
+        cudaMemset(g, 0, threads * sizeof *g) != cudaSuccess ||
+        (tensor  ? gpu_launch(c, tensor_bug_kernel, g, bug)
+         : wgmma ? gpu_launch(c, wgmma_bug_kernel, g, bug)
+                 : gpu_launch(c, bug_kernel, g, bug, 1)) != cudaSuccess ||
+        cudaMemcpy(got, g, threads * sizeof *g, cudaMemcpyDeviceToHost) != cudaSuccess)
         return 2;
-    float got[THREADS];
-    if (cudaMemcpy(got, g, sizeof got, cudaMemcpyDeviceToHost) != cudaSuccess) return 2;
     cudaFree(g);
-    for (const float x : got)
-        if (tensor && x != 8) { /* 8 of k, ones */
-            fprintf(stderr, "tensor_bug_kernel: a wrong sum: %g\n", static_cast<double>(x));
+    for (size_t i = 0; i < threads; i++)
+        if ((tensor || wgmma) && got[i] != 8) { /* 8 of k, ones */
+            fprintf(stderr, "bug %d: a wrong sum: %g\n", bug, static_cast<double>(got[i]));
             return EXIT_FAILURE;
         }
     return EXIT_SUCCESS;

@@ -18,7 +18,7 @@ expect() {
     fi
 }
 
-for right in 0 23 48; do
+for right in 0 23 48 50; do
     checked=$((checked + 1))
     if ! "$program" "$right"; then
         echo "FAILED: $right, without a bug" >&2
@@ -45,12 +45,19 @@ expect 27 'tensor_bug_kernel.*not allocated'
 expect 28 'tensor_bug_kernel.*M is 64'
 expect 29 'tensor_bug_kernel.*another version'
 expect 30 'tensor_bug_kernel.*cta_group'
-expect 31 'tensor_bug_kernel.*(being written|a wrong sum: -?nan)'
+expect 31 'tensor_bug_kernel.*being written|a wrong sum: -?nan'
 expect 32 'tensor_bug_kernel.*lane 0 of tensor memory, not 32'
-expect 33 'tensor_bug_kernel: a wrong sum: -?nan'
+expect 33 'a wrong sum: -?nan'
 expect 34 'tensor_bug_kernel.*without fence::before_thread_sync'
 expect 35 'tensor_bug_kernel.*never freed'
 expect 36 'tensor_bug_kernel.*were not allocated'
+expect 37 'tensor_bug_kernel.*initialised and not fenced'
+SIMT_ORDER=ahead expect 51 'a wrong sum: -?nan'
+expect 52 'wgmma_bug_kernel.*no wgmma.fence'
+expect 53 'wgmma_bug_kernel.*another warp of the warpgroup gives'
+expect 54 'wgmma_bug_kernel.*another warp of the warpgroup gives'
+expect 55 'a wrong sum: 0'
+expect 56 'wgmma_bug_kernel.*never waited for'
 case ${SANITIZER:-} in
 *address*)
     expect 1 'AddressSanitizer|runtime error: index'

@@ -28,7 +28,7 @@ verdict() { # caught|SURVIVED|... DESCRIPTION
 
 # ---- barriers of kernels; fences are the thread sanitizer's to miss ----
 
-waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_wait|wgmma_commit\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
+waits='__syncthreads(_(count|and|or))?\(|__syncwarp\(|cp_async_wait|cp_async_commit\(|bar_sync\(|mbar_wait\(|cluster_(sync|arrive|wait)\(|wgmma_(wait|commit|fence)[<(]|mbar_fence_init\(|grid_sync\(|mbar_arrive[a-z_]*\(|bulk_commit\(|bulk_wait|tcgen05_(commit[a-z_]*|wait_ld|fence_before|fence_after)[<(]'
 launcher=()
 if grep -q -e '-fsanitize=thread .*roofline_emulated_gpu' "$build/compile_commands.json"; then
     waits+='|__threadfence\('
@@ -78,12 +78,12 @@ arguments_of() {
 schedules_of() {
     case $1 in
     *tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-asc-eager ;; # of two accumulators only work that runs ahead needs the second
-    *wgmma* | bulk*) echo 90-asc-lazy 90-desc-lazy 90-rand-lazy ;;
+    *wgmma* | bulk*) echo 90-asc-lazy 90-desc-lazy 90-ahead-lazy 90-rand-lazy ;;
     *nvfp4*) echo 120-asc-lazy 120-desc-lazy ;;
-    rows.cu) echo 90-asc-lazy 90-desc-lazy 80-asc-lazy 80-desc-lazy 80-rand-lazy ;; # clusters
+    rows.cu) echo 90-asc-lazy 90-desc-lazy 90-ahead-lazy 80-asc-lazy 80-desc-lazy 80-ahead-lazy 80-rand-lazy ;; # clusters
     # the last: warps that keep step read all before the first begins the next tile
     fma.cu) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
-    *) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 80-rand-lazy ;;
+    *) echo 80-asc-lazy 80-desc-lazy 80-ahead-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 80-rand-lazy ;;
     esac
 }
 
@@ -187,6 +187,7 @@ else
         edit $f 'empty: the other parity' 's/at\.parity \^ 1/at.parity/'
         edit $f 'full: the other parity' 's/(full\[at\.stage\], at\.parity)\)/\1 ^ 1)/'
         edit $f 'parity: always the same' 's/parity \^= 1;/;/'
+        edit $f 'ring: a stage too many' 's/\+\+stage < STAGES/++stage <= STAGES/'
         edit $f 'bytes expected: half of B' 's/TILE::STAGE\); \/\* both/TILE::STAGE - TILE::BN * 64); \/* both/'
         edit $f 'multicast: to itself alone' 's/\? 0 : 3;/? 0 : 1 << rank;/'
         edit $f 'multicast: to the other alone' 's/\? 0 : 3;/? 0 : 2 >> rank;/'
@@ -199,6 +200,10 @@ else
         edit $f 'A: the same rows for both warpgroups' 's/a \+= group \* 64 \* WGMMA_ROW/a += 0 * group/'
         edit $f 'A: the step along k' 's/A_K_MAJOR \? 32 : 16/A_K_MAJOR ? 32 : 8/'
         edit $f 'B: the step along k' 's/B_K_MAJOR \? 32 :/B_K_MAJOR ? 16 :/'
+        edit $f 'descriptor of A: a swizzle of 64 bytes' 's/wgmma_desc\(a\) :/wgmma_desc(a) ^ uint64_t(3) << 62 :/'
+        edit $f 'descriptor of B: a swizzle of 32 bytes' 's/wgmma_desc\(b\) :/wgmma_desc(b) ^ uint64_t(2) << 62 :/'
+        edit $f 'descriptor of A: half the stride' 's/wgmma_desc\(a\) :/wgmma_desc(a) ^ uint64_t(96) << 32 :/'
+        edit $f 'descriptor of B: half the stride' 's/wgmma_desc\(b, BOX\)/wgmma_desc(b, BOX) ^ uint64_t(96) << 32/'
         edit $f 'B: the leading offset' 's/BOX = 64/BOX = 32/'
         edit $f 'B: not transposed' 's/!A_K_MAJOR, !B_K_MAJOR>/!A_K_MAJOR, false>/'
         edit $f 'store: one buffer for all' 's/i % 2 \* STAGING/0/'
@@ -214,6 +219,7 @@ else
         edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
         f=teams.cuh
         edit $f 'cluster: parts of all blocks in one place' 's/block\(\) \* blockDim/0 * blockDim/' rows.cu fp32
+        edit $f 'cluster: one array for all reductions' 's/part\[reduction\]/part[0]/' rows.cu fp32
         edit $f 'cluster: the first block alone is told' 's/lane < static_cast<int>\(blocks\(\)\)/lane < 1/' rows.cu fp32
         edit $f 'cluster: parts of one block are joined' 's/static_cast<int>\(blocks\(\)\) \* \(size/1 * (size/' rows.cu fp32
         f=rows.cu
@@ -417,6 +423,9 @@ else
         wrapper 'mbarrier.init: a count too many' "$join"'s/(mbarrier\.init[^;]*), %1;" ::"r"\(smem_u32\(bar\)\), "r"\(count\)/\1, %1;" ::"r"(smem_u32(bar)), "r"(count + 1)/'
         wrapper 'mbarrier wait: inverted' "$join"'s/@p bra DONE/@!p bra DONE/'
         wrapper 'mbarrier wait: the other parity' "$join"'s/(DONE_%=: \}" ::"r"\(smem_u32\(bar\)\),[^"]*"r"\()parity/\1parity ^ 1/'
+        wrapper 'fence.mbarrier_init: nothing' 's/fence\.mbarrier_init\.release\.cluster;//'
+        wrapper 'fence.proxy.async: nothing' 's/fence\.proxy\.async\.shared::cta;//'
+        wrapper 'wgmma.fence: nothing' 's/wgmma\.fence\.sync\.aligned;//'
         wrapper 'expect_tx without the arrival' "$join"'s/mbarrier\.arrive\.expect_tx\.shared::cta\.b64 _, \[%0\], %1/mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1/'
         wrapper 'TMA: coordinates swapped' "$join"'s/\{%3,%4\}\], \[%2\];/{%4,%3}], [%2];/'
         wrapper 'TMA multicast: no mask' "$join"'s/\.multicast::cluster \[%0\], \[%1, \{%3,%4\}\], \[%2\], %5/ [%0], [%1, {%3,%4}], [%2]/'

@@ -176,6 +176,18 @@ static void check_aligned(const instruction &i, const char *p, size_t bytes) {
     if (reinterpret_cast<uintptr_t>(p) % bytes) refuse(i, "misaligned");
 }
 
+/* Whether other blocks may look there, which of a kernel without tickets does not matter. */
+static bool is_weak(const machine &m, const instruction &i, const char *p) {
+    return m.weak && !i.has(m_shared) && !i.has(m_local) && !i.has(m_param) &&
+           !simt::is_shared(p) && !(p >= m.local && p < m.local + m.kernel->local_bytes);
+}
+
+static void note_store(const machine &m, const instruction &i, char *p, size_t n) {
+    simt::note_write(p, n);
+    if (m.kernel->is_asynchronous && (i.has(m_shared) || simt::is_shared(p)))
+        simt::note_ordinary_write(p, n);
+}
+
 static void load(machine &m, const instruction &i) {
     const char *p = address(m, i, i.o[1]);
     const auto size = static_cast<size_t>(bytes_of(i.t[0]));
@@ -183,6 +195,11 @@ static void load(machine &m, const instruction &i) {
     const size_t n = is_list ? i.o[0].items.size() : 1;
     check_aligned(i, p, size * n);
     simt::note_read(p, size * n);
+    char seen[32];
+    if (is_weak(m, i, p)) {
+        weak_load(m.weak, p, seen, size * n);
+        p = seen;
+    }
     for (size_t k = 0; k < n; k++) {
         uint64_t v = 0;
         memcpy(&v, p + k * size, size);
@@ -198,10 +215,14 @@ static void store(machine &m, const instruction &i) {
     const bool is_list = i.o[1].kind == operand::list;
     const size_t n = is_list ? i.o[1].items.size() : 1;
     check_aligned(i, p, size * n);
-    simt::note_write(p, size * n);
+    note_store(m, i, p, size * n);
+    const bool weak = is_weak(m, i, p);
     for (size_t k = 0; k < n; k++) {
         const uint64_t v = read(m, is_list ? i.o[1].items[k] : i.o[1], i.t[0]);
-        memcpy(p + k * size, &v, size);
+        if (weak)
+            weak_store(m.weak, p + k * size, &v, size);
+        else
+            memcpy(p + k * size, &v, size);
     }
 }
 
@@ -360,12 +381,16 @@ static void block_barrier(machine &m, const instruction &i) {
         const auto what = i.has(m_popc)  ? simt::reduction::count
                           : i.has(m_and) ? simt::reduction::all
                                          : simt::reduction::any;
+        if (m.weak) weak_arrive(m.weak);
         const int r = simt::barrier(number(1), i.o.size() > 3 ? number(2) : 0, true, what,
                                     read(m, i.o.back(), type::pred) != 0);
+        if (m.weak) weak_leave(m.weak);
         write(m, i.o[0], static_cast<uint64_t>(r), i.has(m_popc) ? type::u32 : type::pred);
     } else {
+        if (m.weak) weak_arrive(m.weak);
         simt::barrier(number(0), i.o.size() > 1 ? number(1) : 0, !i.has(m_arrive),
                       simt::reduction::none, false);
+        if (m.weak && !i.has(m_arrive)) weak_leave(m.weak);
     }
 }
 
@@ -435,6 +460,7 @@ static void atomic(machine &m, const instruction &i) {
     const auto size = static_cast<size_t>(bytes_of(t));
     check_aligned(i, p, size);
     simt::note_read(p, size);
+    if (is_weak(m, i, p)) weak_atomic(m.weak);
     uint64_t old = 0;
     memcpy(&old, p, size);
     old = extended(old, t);
@@ -602,6 +628,11 @@ static void step(machine &m, const instruction &i) {
         break;
     case opcode::fence:
     case opcode::membar:
+        if (i.has("mbarrier_init")) simt::mbar_fence_init();
+        if (i.has("proxy") && i.has(m_async)) simt::proxy_fence();
+        if (m.weak && (i.has("gl") || i.has("gpu") || i.has("sys")) && !i.has("proxy"))
+            weak_fence(m.weak);
+        break;
     case opcode::prefetch:
     case opcode::discard:
     case opcode::griddepcontrol:
@@ -638,11 +669,18 @@ static uint64_t low(uint64_t v) { return v & 0xffffffffu; }
 static int32_t s32(uint64_t v) { return static_cast<int32_t>(v); }
 static uint64_t from_s64(int64_t v) { return static_cast<uint64_t>(v); }
 
-static void quick_load(const kernel &k, uint64_t *r, const quick_instruction &q,
-                       const instruction &i, const char *p) {
+static void quick_load(const machine &m, const quick_instruction &q, const instruction &i,
+                       const char *p) {
+    const kernel &k = *m.kernel;
+    uint64_t *r = m.r;
     const size_t bytes = q.bytes;
     check_aligned(i, p, bytes * q.items);
     simt::note_read(p, bytes * q.items);
+    char seen[32];
+    if (is_weak(m, i, p)) {
+        weak_load(m.weak, p, seen, bytes * q.items);
+        p = seen;
+    }
     for (size_t n = 0; n < q.items; n++) {
         uint64_t v = 0;
         memcpy(&v, p + n * bytes, bytes);
@@ -650,13 +688,21 @@ static void quick_load(const kernel &k, uint64_t *r, const quick_instruction &q,
     }
 }
 
-static void quick_store(const kernel &k, const uint64_t *r, const quick_instruction &q,
-                        const instruction &i, char *p) {
+static void quick_store(const machine &m, const quick_instruction &q, const instruction &i,
+                        char *p) {
+    const kernel &k = *m.kernel;
+    const uint64_t *r = m.r;
     const size_t bytes = q.bytes;
     check_aligned(i, p, bytes * q.items);
-    simt::note_write(p, bytes * q.items);
-    for (size_t n = 0; n < q.items; n++)
-        memcpy(p + n * bytes, &r[k.lists[static_cast<size_t>(q.d) + n]], bytes);
+    note_store(m, i, p, bytes * q.items);
+    const bool weak = is_weak(m, i, p);
+    for (size_t n = 0; n < q.items; n++) {
+        const uint64_t *from = &r[k.lists[static_cast<size_t>(q.d) + n]];
+        if (weak)
+            weak_store(m.weak, p + n * bytes, from, bytes);
+        else
+            memcpy(p + n * bytes, from, bytes);
+    }
 }
 
 static char *pointer(uint64_t a) { return reinterpret_cast<char *>(a); }
@@ -665,8 +711,15 @@ static void run_thread(const kernel &k, char *parameters) {
     std::vector<uint64_t> registers(k.initial);
     std::vector<uint64_t> local(2 * (k.local_bytes / 16 + 2), ~0ull);
     uint64_t *r = registers.data();
-    machine m = {&k, r, reinterpret_cast<char *>(local.data()), parameters};
+    machine m = {&k, r, reinterpret_cast<char *>(local.data()), parameters, nullptr};
     m.local += reinterpret_cast<uintptr_t>(m.local) % 16; /* 8 or 0 */
+    /* a block has them from its start: others of its cluster may write there before it names them */
+    for (auto *s : k.shared) symbol_address(m, *s);
+    struct of_weak { /* ends with the thread */
+        weak_thread *w;
+        ~of_weak() { weak_end(w); }
+    } weak = {k.is_weak ? weak_begin() : nullptr};
+    m.weak = weak.w;
     unsigned patience = PATIENCE;
     const int end = static_cast<int>(k.code.size());
     const quick_instruction *code = k.quick.data();
@@ -818,18 +871,16 @@ static void run_thread(const kernel &k, char *parameters) {
             r[q.d] = double_bits(fma(double_in(r[q.a]), double_in(r[q.b]), double_in(r[q.c])));
             break;
         case quick::load:
-            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
+            quick_load(m, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
             break;
         case quick::load_shared:
-            quick_load(k, r, q, k.code[static_cast<size_t>(pc - 1)],
-                       shared_pointer(r[q.a] + r[q.b]));
+            quick_load(m, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
             break;
         case quick::store:
-            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
+            quick_store(m, q, k.code[static_cast<size_t>(pc - 1)], pointer(r[q.a] + r[q.b]));
             break;
         case quick::store_shared:
-            quick_store(k, r, q, k.code[static_cast<size_t>(pc - 1)],
-                        shared_pointer(r[q.a] + r[q.b]));
+            quick_store(m, q, k.code[static_cast<size_t>(pc - 1)], shared_pointer(r[q.a] + r[q.b]));
             break;
         case quick::slow: {
             const instruction &i = k.code[static_cast<size_t>(pc - 1)];
@@ -883,6 +934,7 @@ static void launch(const simt::launch_shape &l, const char *symbol, const simt::
             run_thread(x->k, x->parameters);
         },
         &c);
+    if (k.is_weak) weak_launch_end();
     free(parameters);
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -465,6 +466,14 @@ struct parser {
     }
 };
 
+static void note_shared(kernel &k, const operand &o) {
+    const symbol *s = o.symbol;
+    if (s && (s->space == symbol::shared || s->space == symbol::dynamic) &&
+        std::find(k.shared.begin(), k.shared.end(), s) == k.shared.end())
+        k.shared.push_back(s);
+    for (auto &item : o.items) note_shared(k, item);
+}
+
 const kernel *module_kernel(module *m, const string &name) {
     const auto known = m->parsed.find(name);
     if (known != m->parsed.end()) return &known->second;
@@ -478,6 +487,11 @@ const kernel *module_kernel(module *m, const string &name) {
     parser p = {*m, k, e.line, {}, 0, {}, {}, {}, {}};
     for (size_t i = e.at; i < body; i++) p.line += m->text[i] == '\n';
     p.body(m->text.substr(body + 1, after_block(m->text, body) - body - 2));
+    for (auto &i : k.code) {
+        for (auto &o : i.o) note_shared(k, o);
+        k.is_asynchronous |= i.code == opcode::wgmma || i.code == opcode::tcgen05 || i.has("bulk");
+        k.is_weak |= (i.code == opcode::atom || i.code == opcode::red) && !i.has(m_shared);
+    }
     make_quick(k);
     return &k;
 }

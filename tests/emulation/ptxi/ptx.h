@@ -159,6 +159,9 @@ struct kernel {
     std::vector<instruction> code;
     std::vector<parameter> parameters;
     std::map<std::string, symbol> symbols;
+    bool is_asynchronous = false;       /* bulk copies or multiplies read its shared memory */
+    bool is_weak = false;               /* it has atomics outside of shared memory: weak.cpp */
+    std::vector<const symbol *> shared; /* variables of shared memory that the code names */
     size_t parameter_bytes = 0, local_bytes = 0;
     int registers = 0;
     std::vector<quick_instruction> quick; /* one for one with code */
@@ -186,11 +189,13 @@ bool compare(comparison c, uint64_t a, uint64_t b, type t);
 uint64_t atomic_result(const instruction &i, type t, uint64_t old, uint64_t b, uint64_t c);
 
 /* A thread's registers and memory. */
+struct weak_thread;
 struct machine {
     const struct kernel *kernel;
     uint64_t *r;
     char *local;
     char *parameters;
+    weak_thread *weak; /* NULL: global memory is one for all */
 };
 inline uint64_t extended(uint64_t v, type t) {
     switch (bytes_of(t)) {
@@ -226,6 +231,17 @@ void matrix_store(machine &m, const instruction &i);
 void tensor_core(machine &m, const instruction &i);
 void copy_async(machine &m, const instruction &i);
 void mbarrier(machine &m, const instruction &i);
+
+/* weak.cpp, of the running thread and of the launch */
+weak_thread *weak_begin();
+void weak_end(weak_thread *w);
+void weak_load(const weak_thread *w, const char *p, void *to, size_t n);
+void weak_store(weak_thread *w, char *p, const void *from, size_t n);
+void weak_fence(weak_thread *w);
+void weak_atomic(weak_thread *w); /* before it */
+void weak_arrive(weak_thread *w); /* at a barrier of the block */
+void weak_leave(weak_thread *w);
+void weak_launch_end();
 
 } // namespace ptxi
 #endif

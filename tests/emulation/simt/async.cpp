@@ -2,6 +2,8 @@
  * targets are NaN from the issue on, unless copies are eager, and are written as late as the rules allow. */
 #include "state.h"
 
+#include <algorithm>
+
 namespace simt {
 
 /* ---- cp.async ---- */
@@ -113,7 +115,38 @@ void mbar_init(uint64_t *bar, uint32_t count) {
     *bar = MAGIC;
     phase_barrier &m = cur->block->mbarriers[smem_u32(bar)];
     if (!m.waiting.empty()) fail("mbarrier.init while threads wait on it");
-    m = {count, count, 0, 0, {}, {}};
+    m = {count, count, 0, 0, {}, {}, cur};
+}
+
+/* ---- fences for what is asynchronous ---- */
+
+void mbar_fence_init() {
+    const quiet q;
+    for (auto &m : cur->block->mbarriers)
+        if (m.second.unfenced == cur) m.second.unfenced = nullptr;
+}
+
+void note_ordinary_write(const void *p, size_t n) {
+    const quiet q;
+    block *b = owner_of(p);
+    if (b->unfenced.empty()) b->unfenced.resize(WINDOW / 4);
+    for (size_t i = smem_u32(p) / 4; i < (smem_u32(p) + n + 3) / 4; i++)
+        b->unfenced[i] = static_cast<uint16_t>(cur->linear + 1);
+}
+
+void proxy_fence() {
+    const quiet q;
+    mbar_fence_init();
+    for (auto &by : cur->block->unfenced)
+        if (by == cur->linear + 1) by = 0;
+}
+
+void check_fenced(const block *b, uint32_t offset, size_t bytes, const char *op) {
+    if (b->unfenced.empty()) return;
+    for (size_t i = offset / 4; i < (offset + bytes + 3) / 4; i++)
+        if (b->unfenced[i])
+            fail("%s reads shared +%zu, which thread %d has written without fence.proxy.async", op,
+                 4 * i, b->unfenced[i] - 1);
 }
 
 void mbar_inval(uint64_t *bar) {
@@ -141,17 +174,19 @@ void mbar_arrive_now(uint64_t *bar, uint32_t arrivals) {
     check(m);
 }
 
-void mbar_released(uint64_t *bar) {
+void mbar_released(uint64_t *bar, const char *op) {
     TSAN(__tsan_read_range(bar, sizeof *bar)); /* after the initialisation */
     const quiet q;
-    [[maybe_unused]] phase_barrier &m = mbar_of(bar, "mbarrier.arrive");
+    phase_barrier &m = mbar_of(bar, op);
+    if (m.unfenced && (m.unfenced->block != cur->block || strcmp(op, "mbarrier.arrive") != 0))
+        fail("%s: the mbarrier was initialised and not fenced", op);
     TSAN(__tsan_release(&m.sync[m.phase & 1]));
 }
 
 /* On another block's mbarrier it arrives late, at the latest before this thread's part in a barrier of the cluster. */
 void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx) {
     tells("mbarrier.arrive");
-    mbar_released(bar);
+    mbar_released(bar, "mbarrier.arrive");
     const quiet q;
     if (expect_tx) mbar_expect_tx(bar, expect_tx);
     if (owner_of(bar) != cur->block && schedule.async != async_kind::eager) { /* on its way */
@@ -328,10 +363,13 @@ static void load(bulk_copy c, void *smem, uint64_t *bar, uint16_t blocks, bool o
         char *window = now->blocks[r].window,
              *bar_window = c.bar_block ? c.bar_block->window : window;
         phase_barrier &m = mbar_of(reinterpret_cast<uint64_t *>(bar_window + c.bar), "a TMA load");
+        if (m.unfenced) fail("a TMA load: its mbarrier was initialised and not fenced");
         note_write(window + smem_u32(smem), bytes_of(c));
         TSAN(__tsan_release(&m.sync[m.phase & 1])); /* the phase's end shows the tile */
-        (void)m;
         const quiet q;
+        auto &unfenced = now->blocks[r].unfenced; /* it is written anew */
+        if (!unfenced.empty())
+            std::fill_n(unfenced.begin() + smem_u32(smem) / 4, bytes_of(c) / 4, uint16_t(0));
         if (schedule.async != async_kind::eager) memset(window + smem_u32(smem), 0xff, bytes_of(c));
     }
     const quiet q;
@@ -343,6 +381,7 @@ static void store(bulk_copy c, const void *smem) {
     c.group = cur->bulk_group;
     note_read(smem, bytes_of(c));
     const quiet q;
+    check_fenced(c.block, smem_u32(smem), bytes_of(c), "a bulk store");
     c.source.assign(c.smem, c.smem + bytes_of(c));
     issue(c);
 }

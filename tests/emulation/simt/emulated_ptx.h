@@ -64,7 +64,10 @@ struct StmIO {
 template <int X, bool TRANS> inline void stm_emu(void *row, const uint32_t *r) {
     simt::need_cc(90, "stmatrix");
     StmIO io{static_cast<char *>(row), r};
-    if (simt::cur->lane < 8u * X) simt::note_write(row, 16);
+    if (simt::cur->lane < 8u * X) {
+        simt::note_write(row, 16);
+        simt::note_ordinary_write(row, 16); /* strict: the lane that names the row has to fence */
+    }
     simt::warp_collective(
         ~0u, "stmatrix", &io,
         [](void *const *in, uint32_t, const void *) {
@@ -246,9 +249,8 @@ DEV void mma_m16n8k64_nvfp4(float (&d)[4], const uint32_t (&a)[4], const uint32_
 }
 // ---- mbarrier / TMA / cluster (sm_90) ---------------------------------------------------------
 DEV void mbar_init(uint64_t *bar, uint32_t count) { simt::mbar_init(bar, count); }
-DEV void mbar_fence_init() { // make inits visible to the async proxy and the cluster
-}
-DEV void fence_proxy_async() {}
+DEV void mbar_fence_init() { simt::mbar_fence_init(); }
+DEV void fence_proxy_async() { simt::proxy_fence(); }
 DEV void mbar_arrive_expect_tx(uint64_t *bar, uint32_t bytes) { simt::mbar_arrive(bar, 1, bytes); }
 DEV void mbar_arrive(uint64_t *bar) { simt::mbar_arrive(bar, 1, 0); }
 DEV void mbar_arrive_cluster(uint64_t *bar,

@@ -16,13 +16,16 @@ namespace simt {
 
 /* ---- options ---- */
 
-static int choice_of(const char *name, const char *const values[3]) {
+/* values: up to NULL */
+static int choice_of(const char *name, const char *const *values) {
     const char *given = getenv(name);
     if (!given || !*given) return 0;
-    for (int i = 0; i < 3; i++)
+    std::string all;
+    for (int i = 0; values[i]; i++) {
         if (strcmp(given, values[i]) == 0) return i;
-    fprintf(stderr, "roofline: %s='%s': it is %s, %s or %s\n", name, given, values[0], values[1],
-            values[2]);
+        all += std::string(i == 0 ? "" : values[i + 1] ? ", " : " or ") + values[i];
+    }
+    fprintf(stderr, "roofline: %s='%s': it is %s\n", name, given, all.c_str());
     exit(2);
 }
 
@@ -38,8 +41,8 @@ static uint64_t number_of(const char *name, uint64_t absent, uint64_t least, uin
 }
 
 static options options_of_environment() {
-    static const char *const orders[] = {"asc", "desc", "rand"}, *const asyncs[] = {"lazy", "eager",
-                                                                                    "rand"};
+    static const char *const orders[] = {"asc", "desc", "rand", "ahead", nullptr},
+                             *const asyncs[] = {"lazy", "eager", "rand", nullptr};
     options o;
     o.order = static_cast<order_kind>(choice_of("SIMT_ORDER", orders));
     o.async = static_cast<async_kind>(choice_of("SIMT_ASYNC", asyncs));
@@ -166,6 +169,11 @@ static thread *pick() {
                 i = random_bits() % left;
             std::swap(ready[ready_first], ready[ready_first + i]);
         }
+        if (schedule.order == order_kind::ahead) {
+            thread *last = ready.back();
+            ready.pop_back();
+            return last;
+        }
         return ready[ready_first++];
     }
 }
@@ -191,6 +199,8 @@ void yield() {
     const quiet q;
     cur->state = state::blocked;
     make_ready(cur);
+    if (schedule.order == order_kind::ahead)
+        std::rotate(ready.begin(), ready.end() - 1, ready.end());
     block_on("its turn");
 }
 
@@ -317,8 +327,10 @@ static void start_block(block &b, uint3 idx, const launch_shape &l, bool whole) 
     b.alive = static_cast<int>(b.threads.size());
     b.begun = false;
     b.mbarriers.clear();
+    b.unfenced.clear();
     b.seen.clear();
     b.dynamic_seen = false;
+    for (auto &g : b.warpgroups) g.registers = 0;
     for (auto &w : b.warps) {
         w.pending.clear();
         w.alive = 0;
@@ -373,7 +385,7 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
         b.threads.resize(threads);
         b.warps.resize((threads + 31) / 32);
         b.warpgroups.resize((threads + 127) / 128);
-        b.wgmmas.resize((threads + 127) / 128, wgmma_groups(1));
+        b.wgmmas.resize((threads + 31) / 32);
     }
     for (uint64_t i = 0; i < count; i += several ? blocks : 1) {
         running = 0;
@@ -391,9 +403,7 @@ void run(const launch_shape &l, const void *kernel, void (*invoke)(const void *)
         if (schedule.order == order_kind::descending) std::reverse(ready.begin(), ready.end());
         resume(pick(), false); /* comes back when all have ended */
         for (auto &b : g.blocks) {
-            for (auto &groups : b.wgmmas)
-                if (groups.size() > 1 || !groups[0].empty())
-                    fail("it ends with wgmma work that was never waited for");
+            wgmma_after_block(b);
             tensor_memory_drop(&b);
             for (auto &t : b.threads) {
                 if (t.tsan) bury(t.tsan);

@@ -18,10 +18,11 @@ namespace simt {
 
 /* ---- schedules, by environment; what is malformed ends the program before main() ---- */
 
-enum class order_kind { ascending, descending, random };
+enum class order_kind { ascending, descending, random, ahead };
 enum class async_kind { lazy, eager, random };
 struct options {
-    order_kind order; /* SIMT_ORDER=asc|desc|rand: which thread or block goes first */
+    /* SIMT_ORDER=asc|desc|rand|ahead: which thread or block goes first; ahead: a warp goes on as far as it can before others begin */
+    order_kind order;
     async_kind
         async; /* SIMT_ASYNC=lazy|eager|rand: asynchronous work is done at its wait, at its issue, or between */
     uint64_t seed; /* SIMT_SEED=n: of what is random */
@@ -119,6 +120,11 @@ void cp_async_commit();
 void cp_async_wait(int keep);
 void mbar_init(uint64_t *bar, uint32_t count);
 void mbar_inval(uint64_t *bar);
+void mbar_fence_init(); /* for the tensor memory accelerator and other blocks */
+/* What this thread writes to shared memory by ordinary stores (of those that are noted: PTX's and stmatrix'), until its proxy_fence()
+ * no asynchronous copy or multiply may read. Strict: another thread's fence, behind a barrier, would do. */
+void note_ordinary_write(const void *p, size_t n);
+void proxy_fence();
 void mbar_arrive(uint64_t *bar, uint32_t arrivals, uint32_t expect_tx);
 void mbar_expect_tx(uint64_t *bar, uint32_t bytes);
 bool mbar_test(uint64_t *bar, uint32_t parity);

@@ -3,6 +3,7 @@
 #define SIMT_STATE_H
 #include "runtime.h"
 #include <cstring>
+#include <deque>
 #include <unordered_map>
 
 /* The runtime itself is never built with -fsanitize=thread: SIMT_WITH_TSAN says that the kernels are. It tells the
@@ -99,12 +100,26 @@ struct wide_barrier { /* of a cluster or a grid */
     std::vector<thread *> waiting;
     char sync[2]; /* an address a generation for the thread sanitizer, here and below */
 };
+struct wgmma_step { /* what the warps of a warpgroup give one after the other, all the same */
+    const char *op;
+    element a, b;
+    int N, keep;
+    uint64_t desc_a, desc_b;
+    bool accumulate, transpose_a, transpose_b;
+    bool operator==(const wgmma_step &x) const {
+        return strcmp(op, x.op) == 0 && a == x.a && b == x.b && N == x.N && keep == x.keep &&
+               desc_a == x.desc_a && desc_b == x.desc_b && accumulate == x.accumulate &&
+               transpose_a == x.transpose_a && transpose_b == x.transpose_b;
+    }
+};
 struct warpgroup {
     const char *op;
     int arrived;
     void *io[128];
     std::vector<thread *> waiting;
-    int registers; /* of a thread; 0 until the block's first setmaxnreg */
+    int registers;                /* of a thread; 0 until the block's first setmaxnreg */
+    std::deque<wgmma_step> steps; /* that a warp has given and not every other yet */
+    size_t taken[4];              /* of them, by each warp */
 };
 void collectives_after_exit(warp *w);
 void barriers_after_exit(block *b);
@@ -118,6 +133,7 @@ struct phase_barrier { /* an mbarrier */
     uint32_t phase;
     std::vector<thread *> waiting;
     char sync[2];
+    const thread *unfenced; /* who initialised it, and has not fenced since; or NULL */
 };
 struct bulk_copy {
     bool store;
@@ -136,20 +152,26 @@ struct bulk_copy {
     uint64_t *arrives_at;     /* no copy but an arrival on another block's mbarrier; or NULL */
     uint32_t arrivals;
 };
-struct wgmma_op {
+struct wgmma_op { /* a warp's part */
     element a, b;
-    int N;
-    std::vector<float *> d; /* [128][N/2] */
+    int N, warp;            /* of the four */
+    std::vector<float *> d; /* [32][N/2] */
     uint64_t desc_a, desc_b;
     bool accumulate, transpose_a, transpose_b;
 };
-using wgmma_groups = std::vector<std::vector<wgmma_op>>; /* committed ..., open */
+struct warp_wgmmas {
+    std::vector<std::vector<wgmma_op>> groups{1}; /* committed ..., open */
+    bool fenced = false;                          /* since its registers were free to be touched */
+};
+void wgmma_after_block(block &b); /* fails where work is left */
 void copies_after_exit(thread *t);
 void copies_drop(thread *t);
 void bulk_step();    /* does one of the pending bulk copies */
 void arrivals_end(); /* of the running thread on other blocks' mbarriers */
 void mbar_arrive_now(uint64_t *bar, uint32_t arrivals);
-void mbar_released(uint64_t *bar); /* the phase's end will show what this thread has done */
+void mbar_released(uint64_t *bar,
+                   const char *op); /* the phase's end will show what this thread has done */
+void check_fenced(const block *b, uint32_t offset, size_t bytes, const char *op);
 float value_of(element t, const char *p);
 
 /* tcgen05.cpp */
@@ -171,10 +193,12 @@ struct block {
     std::vector<warp> warps;
     block_barrier barriers[16];
     std::vector<warpgroup> warpgroups;
-    std::vector<wgmma_groups> wgmmas;
+    std::vector<warp_wgmmas> wgmmas; /* one a warp */
     std::vector<thread *> want_registers;
     std::unordered_map<uint32_t, phase_barrier> mbarriers; /* by offset */
-    std::vector<bool> seen;                                /* static variables touched, by key */
+    /* Of each word of the window, which thread has written it by an ordinary store and not fenced since: its number + 1. Empty: none. */
+    std::vector<uint16_t> unfenced;
+    std::vector<bool> seen; /* static variables touched, by key */
     bool dynamic_seen;
     struct tensor_memory *tensor; /* NULL: not used yet */
 };

@@ -208,6 +208,7 @@ static const char *element_at(const block *b, const smem_operand &x, uint32_t bi
     }
     at ^= (at >> 7 & x.rows) << 4;
     if (at + 4 > WINDOW) fail("tcgen05: an operand outside shared memory");
+    check_fenced(b, at, (bits + 7) / 8, "tcgen05");
     return b->window + at;
 }
 
@@ -437,7 +438,8 @@ void tcgen05_commit(int ctas, uint64_t *bar, uint16_t blocks) {
         fail("tcgen05.commit for blocks %x of a cluster of %zu", blocks, now->blocks.size());
     for (unsigned r = 0; r < now->blocks.size(); r++)
         if (blocks >> r & 1)
-            mbar_released(reinterpret_cast<uint64_t *>(now->blocks[r].window + smem_u32(bar)));
+            mbar_released(reinterpret_cast<uint64_t *>(now->blocks[r].window + smem_u32(bar)),
+                          "tcgen05.commit");
     const quiet q;
     begin({tensor_work::commit, cur, {}, 0, 0, bar, blocks});
 }
