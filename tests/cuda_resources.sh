@@ -36,7 +36,7 @@ function needs(instruction, least) {
         if (file ~ /nvfp4/) needs("UTCCP", 8)
         if (value("registers") > 128) fail(value("registers") " registers")
     }
-    if (file == "fma" && kernel ~ /tcgen05_kernel/ && arch == "sm_100") needs("UTCMMA", 4)
+    if (file == "fma_tcgen05" && arch == "sm_100") { needs("UTCMMA", 4); if (kernel ~ /5dtype7E/) needs("UTCCP", 2) }
     if (file ~ /^(matmul_mma_fp8|fma)$/ && kernel ~ /operand_e|5dtype(5|6)E/ && value("HMMA") > 0)
         fail("fp8 by converts and HMMA") # what ptxas does where mma.sync has no fp8
     if (file == "matmul_mma_nvfp4" && kernel ~ /matmul_mma/ && arch == "sm_120") { needs("OMMA", 16); needs("LDGSTS", 8) }

@@ -66,8 +66,9 @@ compiler_of() {
 # all of a kernel, some that do.
 arguments_of() {
     case $1 in
+    fma_tcgen05*) echo "--impl tcgen05 --shape 7x3,129x64,300001x311" ;; # the last: blocks with more than a tile
     fma_wgmma*) echo "--impl wgmma --shape 16385x1111,129x256" ;;
-    fma.cu) echo "--shape 7x3,129x64,1000x100,300001x300" ;; # the last: blocks with more than a tile of tcgen05
+    fma.cu) echo "--shape 7x3,129x64,1000x100" ;;
     bulk*) echo "--impl bulk" ;;
     *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x1200,520x40x80,130x77x90,130x260x608,1030x520x80,60x2320x80" ;;
     *nvfp4*) echo "--op matmul,bmm --impl mma_sync --dtype nvfp4 --layout nt" ;;
@@ -77,12 +78,12 @@ arguments_of() {
 # Generation, order and asynchrony of each check. 89: where fp8 is native. In random order four blocks work at a time, up to sm_89.
 schedules_of() {
     case $1 in
+    # the last: warps that keep step read all before the first begins the next tile
+    fma_tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
     *tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-asc-eager ;; # of two accumulators only work that runs ahead needs the second
     *wgmma* | bulk*) echo 90-asc-lazy 90-desc-lazy 90-rand-lazy ;;
     *nvfp4*) echo 120-asc-lazy 120-desc-lazy ;;
     rows.cu) echo 90-asc-lazy 90-desc-lazy 80-asc-lazy 80-desc-lazy 80-rand-lazy ;; # clusters
-    # the last: warps that keep step read all before the first begins the next tile
-    fma.cu) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
     *) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 80-rand-lazy ;;
     esac
 }
@@ -328,6 +329,30 @@ else
         edit $f 'scales: of the row before' 's/\(i \* rows \+ row\) \* width/(i * rows + row - (row > 0)) * width/' "${nvfp4[@]}"
         edit $f 'scales: one of four in rows of odd length' 's/e < 4; e\+\+\)/e < 1; e++)/' "${nvfp4[@]}"
         edit $f 'scales: of B from A' 's/pack_scales\(scratch, a, i\)/pack_scales(scratch, a, 0)/' "${nvfp4[@]}"
+        f=fma_tcgen05.cu
+        edit $f 'sums: of the tile before as well' 's/db \+ step, j > i\)/db + step, true)/' $f bf16
+        edit $f 'sums: of the last instruction alone' 's/db \+ step, j > i\)/db + step, false)/' $f bf16
+        edit $f 'sums: of half of the columns' 's/SHAPE = gpu::tcgen05_shape\(FORMAT, M, N\)/SHAPE = gpu::tcgen05_shape(FORMAT, M, N \/ 2)/' $f bf16
+        edit $f 'sums: half of them are taken out' 's/col < N;/col < N \/ 2;/' $f bf16
+        edit $f 'sums: lanes of the first warp' 's/t \/ WARP \* WARP\) << 16/0 * t) << 16/' $f bf16
+        edit $f 'done: always the same parity' 's/parity \^= 1;/;/' $f bf16
+        edit $f 'done: two arrivals' 's/mbar_init\(done, 1\)/mbar_init(done, 2)/' $f bf16
+        edit $f 'the rest of k: a whole instruction' 's/< full \? da : dr/< full + 1 ? da : dr/' $f bf16
+        edit $f 'the rest of k: a round too many' 's/ROUNDS\) \/ 2 < rounds/ROUNDS) \/ 2 <= rounds/' $f bf16
+        edit $f 'tiles: over the end of the own part' 's/min\(end, \(tile \+ 1\) \* each\)/(tile + 1) * each/' $f bf16
+        edit $f 'lanes: of the first tile' 's/lane = tile \* \(M \* N\)/lane = 0 * tile/' $f bf16
+        edit $f 'operands: not swizzled' 's/k \/ CHUNK \^ row % 8\)/k \/ CHUNK)/' $f nvfp4
+        edit $f 'memory: a quarter of it' 's/tmem_alloc<1>\(memory, COLUMNS\)/tmem_alloc<1>(memory, COLUMNS \/ 2)/' $f bf16
+        edit $f 'memory: never freed' 's/if \(t < WARP\) gpu::tmem_dealloc[^;]*;//' $f bf16
+        edit $f 'scales of B: of 128 columns' 's/i < 2; i\+\+/i < 1; i++/' $f nvfp4
+        edit $f 'scales of B: in one place' 's/AT_B \+ 4 \* i,/AT_B,/' $f nvfp4
+        edit $f 'scales of B: those of A' 's/scales_desc\(scales \+ SCALES\)/scales_desc(scales)/' $f nvfp4
+        edit $f 'scales of A: in place of sums' 's/AT_A = N,/AT_A = N - 4,/' $f nvfp4
+        edit $f 'scales: the first alone' 's/0x7fu\) << 8;/0u) << 8;/' $f nvfp4
+        edit $f 'codes: without signs' 's/0x80 \? 10 : 2/0x80 ? 2 : 2/' $f nvfp4
+        edit $f 'the rest of k: pairs of the first 32 codes' 's/which \/ 2 \* NVFP4_BLOCK/0 * which/' $f nvfp4
+        edit $f 'the rest of k: half a byte too many' 's/pair \+ 1 < rounds/pair < rounds/' $f nvfp4
+        edit $f 'nvfp4, shape: half of the columns' 's/tcgen05_shape_nvfp4\(M, N\)/tcgen05_shape_nvfp4(M, N \/ 2)/' $f nvfp4
         f=tcgen05_launch.cuh
         edit $f 'map: rows and columns' 's/k_major \? p\.k : extent/k_major ? extent : p.k/' "${bf16[@]}"
         edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/' "${bf16[@]}"
@@ -471,6 +496,30 @@ else
         wrapper 'shape: majorness swapped' 's/\(a_mn_major\) << 15/(b_mn_major) << 15/; s/\(b_mn_major\) << 16/(a_mn_major) << 16/' "${tcgen05[@]}"
         wrapper 'shape: half of N' 's/uint32_t\(n \/ 8\)/uint32_t(n \/ 16)/' "${tcgen05[@]}"
         wrapper 'shape: M of a pair' 's/uint32_t\(m \/ 16\)/uint32_t(128 \/ 16)/' "${tcgen05[@]}"
+        wrapper 'descriptor: start' 's/0x3FFFF\) >> 4\) \| uint64_t\(leading/0x3FFFF) >> 5) | uint64_t(leading/' "${tcgen05[@]}"
+        wrapper 'descriptor: base offset' 's/uint64_t\(1\) << 46 \|/uint64_t(9) << 46 |/' "${tcgen05[@]}"
+        wrapper 'descriptor: leading offset as an address' 's/uint64_t\(1\) << 46 \|/uint64_t(65) << 46 |/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: start' 's/0x3FFFF\) >> 4\) \| uint64_t\(16/0x3FFFF) >> 5) | uint64_t(16/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: swizzled' 's/uint64_t\(1\) << 46;/uint64_t(1) << 46 | uint64_t(2) << 61;/' "${tcgen05[@]}"
+        wrapper 'shape: A is negated' 's/return 1u << 4 \|/return 1u << 13 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: B is negated' 's/return 1u << 4 \|/return 1u << 14 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: A is sparse' 's/return 1u << 4 \|/return 1u << 2 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: sums are cut off' 's/return 1u << 4 \|/return 1u << 3 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the format of A' 's/return 1u << 7 \| 1u << 10 \|/return 1u << 10 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the format of B' 's/return 1u << 7 \| 1u << 10 \|/return 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the id of scales of A' 's/return 1u << 7 \|/return 1u << 29 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the id of scales of B' 's/return 1u << 7 \|/return 1u << 4 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: 96 of k' 's/return 1u << 7 \|/return 1u << 31 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: half of N' 's/(1u << 10 \| uint32_t\(n \/ )8/\116/' "${tcgen05[@]}"
+        wrapper 'mma: sums 32 columns on' 's/::"r"\(d\),/::"r"(d + 32),/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of A four columns on' 's/"r"\(scales_a\)/"r"(scales_a + 4)/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of B four columns on' 's/"r"\(scales_b\)/"r"(scales_b + 4)/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of 32 of k' 's/scale_vec::4X/scale_vec::2X/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4, a pair: of one block' 's/cta_group::2\.kind::mxf4nvf4/cta_group::1.kind::mxf4nvf4/' "${tcgen05[@]}"
+        wrapper 'cp, a pair: of one block' 's/(tcgen05\.cp\.)cta_group::2/\1cta_group::1/' "${tcgen05[@]}"
+        wrapper 'commit, a pair: of one block' "$join"'s/(tcgen05\.commit\.)cta_group::2(\.mbarrier::arrive::one\.shared::cluster\.multicast)/\1cta_group::1\2/' "${tcgen05[@]}"
+        wrapper 'commit, multicast: all blocks' 's/"h"\(mask\)/"h"(uint16_t(0xffff))/' "${tcgen05[@]}"
+        wrapper 'ld: a column on' 's/ : "r"\(address\)/ : "r"(address + 1)/' "${tcgen05[@]}"
         wrapper 'nvfp4, shape: scales of powers of two' 's/return 1u << 7 \|/return 1u << 23 | 1u << 7 |/' "${tcgen05[@]}"
         wrapper 'mma: A and B swapped' 's/"l"\(da\), "l"\(db\)/"l"(db), "l"(da)/' "${tcgen05[@]}"
         wrapper 'mma: overwrites for adds' 's/setp\.ne\.b32 p, %4/setp.eq.b32 p, %4/' "${tcgen05[@]}"
