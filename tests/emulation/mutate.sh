@@ -70,7 +70,7 @@ arguments_of() {
     fma_wgmma*) echo "--impl wgmma --shape 16385x1111,129x256" ;;
     fma.cu) echo "--shape 7x3,129x64,1000x100" ;;
     bulk*) echo "--impl bulk" ;;
-    *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x1200,520x40x80,130x77x90,130x260x608,1030x520x80,60x2320x80" ;;
+    *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x2000,60x40x6000,520x40x80,520x40x2000,130x77x90,300x390x608,60x520x336,1030x520x80,60x2320x80" ;;
     *nvfp4*) echo "--op matmul,bmm --impl mma_sync --dtype nvfp4 --layout nt" ;;
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
@@ -208,10 +208,7 @@ else
         edit $f 'pairs in rows of odd length' 's/p\.n % 2 == 0;/true;/'
         edit $f 'registers: more than there are' 's/setmaxnreg_inc<232>/setmaxnreg_inc<240>/'
         edit $f 'registers: given back too few' 's/setmaxnreg_dec<40>/setmaxnreg_dec<48>/'
-        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/'
-        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/'
         edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/'
-        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
         edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
         f=teams.cuh
         edit $f 'cluster: parts of all blocks in one place' 's/block\(\) \* blockDim/0 * blockDim/' rows.cu fp32
@@ -220,13 +217,6 @@ else
         f=rows.cu
         edit $f 'cluster: all blocks take the first part' 's/begin = each \* TEAM::block\(\)/begin = 0 * each/' rows.cu fp32
         edit $f 'cluster: weights of the first part' 's/p\.w \+= begin/p.w += 0/' rows.cu fp32
-        f=wgmma_launch.cuh
-        edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
-        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
-        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/'
-        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
-        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/'
-        edit $f 'map: the swizzle of C' 's/16,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/16,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
         f=fma_wgmma.cu
         edit $f 'rounds: the last is left out' 's/j < rest/j + 1 < rest/' $f
         edit $f 'fours: one too few' 's/a->s\.k \/ rounds_of_four<D>,/a->s.k \/ rounds_of_four<D> - 1,/' $f
@@ -260,9 +250,6 @@ else
         edit $f 'm16n8k16: rows of A swapped' 's/\{x\[0\], y\[0\], x\[1\], y\[1\]/{x[0], x[1], y[0], y[1]/' $f fp64
         edit $f 'm16n8k16: the same rows in both parts' 's/wm \+ part \* 8 \* ROWS/wm + 0 * part/' $f fp64
         edit $f 'm16n8k16: B in one buffer' 's/b\[k % 2\], tile_b/b[0], tile_b/' $f fp64
-        f=wgmma_launch.cuh
-        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
-        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, WGMMA_ROW\)\)/OPERAND::SIZE - 63, WGMMA_ROW))/'
         bf16=(matmul_tcgen05_bf16.cu bf16) nvfp4=(matmul_tcgen05_nvfp4.cu nvfp4) # units and dtypes
         f=matmul_tcgen05.cuh
         edit $f 'full: two arrivals' 's/(mbar_init\(&bar\.full\[i\], )1/\12/' "${bf16[@]}"
@@ -278,7 +265,6 @@ else
         edit $f 'bytes expected: by both blocks' 's/if \(rank == 0\) gpu::mbar_arrive_expect_tx/gpu::mbar_arrive_expect_tx/' "${bf16[@]}"
         edit $f 'pair: bytes counted by their own block' 's/gpu::tma_load_3d_pair/gpu::tma_load_3d/' "${bf16[@]}"
         edit $f 'pair: the same columns of B' 's/t\.col \+ rank \* TILE::B_ROWS/t.col/' "${bf16[@]}"
-        edit $f 'pair: the same rows of A and C' 's/\* TILE::CTAS \+ rank\) \* BM/* TILE::CTAS) * BM/' "${bf16[@]}"
         edit $f 'commit: to the even block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 1)/' "${bf16[@]}"
         edit $f 'commit: to the odd block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 2)/' "${bf16[@]}"
         edit $f 'commit: of the stage after' 's/commit<CTAS>\(&bar\.empty\[stage\.at\]\);\n( *)stage\.next\(\);/stage.next();\n\1commit<CTAS>(\&bar.empty[stage.at]);/' "${bf16[@]}"
@@ -301,7 +287,8 @@ else
         edit $f 'free: before the last columns are read' 's/col == TILE::BN - 32/col == 0/' "${bf16[@]}"
         edit $f 'free: told to its own block' 's/mbar_arrive_cluster\(free, 0\)/mbar_arrive(free)/' "${bf16[@]}"
         edit $f 'lanes: of the first warp' 's/\(32 \* warp\) << 16/(0 * warp) << 16/' "${bf16[@]}"
-        edit $f 'store: one buffer for all' 's/i % 2 \* STAGING/0/' "${bf16[@]}"
+        edit $f 'store: one buffer for all' 's/stores\+\+ % 2 \* STAGING/0/' "${bf16[@]}"
+        edit $f 'store: every tile begins with the first buffer' 's/stores\+\+ % 2 \* STAGING/i % 2 * STAGING/' "${bf16[@]}"
         edit $f 'store: waits for one less' 's/bulk_wait_read<1>/bulk_wait_read<2>/' "${bf16[@]}"
         edit $f 'store: the column' 's/t\.col \+ PIECE \* i/t.col + PIECE * (i ^ 1)/' "${bf16[@]}"
         edit $f 'store: not swizzled' 's/chunk \^ lane % 8/chunk/' "${bf16[@]}"
@@ -309,10 +296,7 @@ else
         edit $f 'memory: half of it' 's/tmem_alloc<CTAS>\(&bar\.memory, TILE::COLUMNS\)/tmem_alloc<CTAS>(\&bar.memory, TILE::COLUMNS \/ 2)/' "${bf16[@]}"
         edit $f 'memory: never freed' 's/if \(warp == MULTIPLIER\) gpu::tmem_dealloc[^;]*;//' "${bf16[@]}"
         edit $f 'memory: half of it freed' 's/(tmem_dealloc<CTAS>\(bar\.memory, TILE::COLUMNS)/\1 \/ 2/' "${bf16[@]}"
-        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/' "${bf16[@]}"
-        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/' "${bf16[@]}"
         edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/' "${bf16[@]}"
-        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/' "${bf16[@]}"
         edit $f 'scales: of the first 64 of k' 's/TILE::B_BYTES \+ step \* SCALES/TILE::B_BYTES + 0 * step * SCALES/' "${nvfp4[@]}"
         edit $f 'scales of B: of the first 128 columns' 's/TILE::SCALES_A \+ i \* STEPS \* SCALES\)\);/TILE::SCALES_A));/' "${nvfp4[@]}"
         edit $f 'scales of B: in one place' 's/at_b \+ 4 \* i,/at_b,/' "${nvfp4[@]}"
@@ -322,8 +306,9 @@ else
         edit $f 'scales of B: of the first tile' 's/p\.scales_n \+ t\.col \/ 128/p.scales_n/' "${nvfp4[@]}"
         edit $f 'scales: of the first k-tile' 's/full, 0, kt \* STEPS/full, 0, 0 * kt/g' "${nvfp4[@]}"
         edit $f 'scales: in place of sums' 's/AT_A = BUFFERS \* BN/AT_A = BN \/ 2/' "${nvfp4[@]}"
-        edit $f 'scales of tensors: one alone' 's/p\.alpha \* \*p\.a_scale \* \*p\.b_scale : p\.alpha;/p.alpha * *p.a_scale : p.alpha;/' "${nvfp4[@]}"
         edit $f 'nvfp4, shape: of one block' 's/shape_nvfp4\(BM \* CTAS/shape_nvfp4(BM/' "${nvfp4[@]}"
+        edit $f 'scales of B: over those of A' 's/AT_B = AT_A \+ 4 \* STEPS/AT_B = AT_A/' "${nvfp4[@]}"
+        edit $f 'scales of B: in one block alone' 's/cp_scales<CTAS>\(( *\n *)at_b/cp_scales<1>(\1at_b/' "${nvfp4[@]}"
         f=matmul_tcgen05_nvfp4.cu
         edit $f 'scales: not in the order of tensor memory' 's/words\[32 \* \(at % 4\) \+ at \/ 4\]/words[at]/' "${nvfp4[@]}"
         edit $f 'scales: of the row before' 's/\(i \* rows \+ row\) \* width/(i * rows + row - (row > 0)) * width/' "${nvfp4[@]}"
@@ -354,15 +339,25 @@ else
         edit $f 'the rest of k: half a byte too many' 's/pair \+ 1 < rounds/pair < rounds/' $f nvfp4
         edit $f 'nvfp4, shape: half of the columns' 's/tcgen05_shape_nvfp4\(M, N\)/tcgen05_shape_nvfp4(M, N \/ 2)/' $f nvfp4
         f=tcgen05_launch.cuh
-        edit $f 'map: rows and columns' 's/k_major \? p\.k : extent/k_major ? extent : p.k/' "${bf16[@]}"
-        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/' "${bf16[@]}"
-        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/' "${bf16[@]}"
-        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
-        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/' "${bf16[@]}"
-        edit $f 'map: the swizzle of C' 's/32,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/32,\1CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
         edit $f 'map: lines of scales' 's/k_tiles \* tcgen05::STEPS\)/k_tiles * tcgen05::STEPS - 4)/' "${nvfp4[@]}"
-        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/' "${bf16[@]}"
-        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, tcgen05::ROW\)\)/OPERAND::SIZE - 63, tcgen05::ROW))/' "${bf16[@]}"
+        edit $f 'map: rows of C of one warpgroup' 's/map_product<P>\(&map\.c, q, 32\)/map_product<P>(\&map.c, q, 16)/' "${bf16[@]}"
+        edit $f 'form: half boxes where there are none' 's/cluster == 1 \|\| half_boxes/true/' "${bf16[@]}"
+        f=tma_product.cuh
+        edit $f 'cluster: the same rows of A and C' 's/\* cluster \+ rank\) \* BM/* cluster) * BM/'
+        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/'
+        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/'
+        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
+        edit $f 'scales of tensors: one alone' 's/p\.alpha \* \*p\.a_scale \* \*p\.b_scale/p.alpha * *p.a_scale/' "${nvfp4[@]}"
+        edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
+        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
+        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/'
+        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'map: the rows of C' 's/m = static_cast<uint64_t>\(p\.m\),/m = static_cast<uint64_t>(p.m - 1),/'
+        edit $f 'map: the swizzle of C' 's/rows,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/rows,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
+        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, TMA_ROW\)\)/OPERAND::SIZE - 63, TMA_ROW))/'
+        edit $f 'bulk: rows of C at any address' 's/ % 16 == 0 && q\.splits == 1/ % 2 == 0 \&\& q.splits == 1/'
+        edit $f 'bulk: with beta' 's/p\.beta == 0 && //'
     }
 fi
 
