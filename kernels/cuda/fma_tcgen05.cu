@@ -77,15 +77,13 @@ template <> struct form<DT_nvfp4> {
     }
 };
 
-/* Rows of an operand, swizzled by 128 bytes. */
+/* Rows of an operand. They are read as swizzled ones, with chunks of 16 bytes exchanged within a row: those of B are all alike, so
+ * that it is of no importance which of them A's meet. */
 template <class FORM> DEV void fill(char *to, const typename FORM::T *v, int rows, int rounds) {
     using T = typename FORM::stored;
-    constexpr int CHUNK = 16 / static_cast<int>(sizeof(T)), EACH = ROW / 16 * CHUNK;
-    for (int i = threadIdx.x; i < rows * EACH; i += THREADS) {
-        const int row = i / EACH, k = i % EACH;
-        reinterpret_cast<T *>(to)[row * EACH + (k / CHUNK ^ row % 8) * CHUNK + k % CHUNK] =
-            FORM::at(v, k, rounds);
-    }
+    constexpr int EACH = ROW / static_cast<int>(sizeof(T));
+    for (int i = threadIdx.x; i < rows * EACH; i += THREADS)
+        reinterpret_cast<T *>(to)[i] = FORM::at(v, i % EACH, rounds);
 }
 
 /* The blocks share the instructions of all tiles of y evenly; where a tile falls to two, both add to it. */

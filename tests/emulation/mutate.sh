@@ -326,7 +326,6 @@ else
         edit $f 'the rest of k: a round too many' 's/ROUNDS\) \/ 2 < rounds/ROUNDS) \/ 2 <= rounds/' $f bf16
         edit $f 'tiles: over the end of the own part' 's/min\(end, \(tile \+ 1\) \* each\)/(tile + 1) * each/' $f bf16
         edit $f 'lanes: of the first tile' 's/lane = tile \* \(M \* N\)/lane = 0 * tile/' $f bf16
-        edit $f 'operands: not swizzled' 's/k \/ CHUNK \^ row % 8\)/k \/ CHUNK)/' $f nvfp4
         edit $f 'memory: a quarter of it' 's/tmem_alloc<1>\(memory, COLUMNS\)/tmem_alloc<1>(memory, COLUMNS \/ 2)/' $f bf16
         edit $f 'memory: never freed' 's/if \(t < WARP\) gpu::tmem_dealloc[^;]*;//' $f bf16
         edit $f 'scales of B: of 128 columns' 's/i < 2; i\+\+/i < 1; i++/' $f nvfp4
