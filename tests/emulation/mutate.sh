@@ -122,7 +122,8 @@ hunt() {
             verdict unbuilt "$text: $(grep -m 1 error "$work/log")"
             return
         fi
-        link=${link_command//$(object_of "$unit")/$work/$unit.o}
+        # the first object: the linker takes what several have, instances of a template, from the first
+        link=$(sed -E "s| [^ ]+\.o | $work/$unit.o&|" <<<"${link_command//$(object_of "$unit")/}")
         if ! (cd "$build" && eval "${link//-o roofline_emulated/-o $work/mutant}") >"$work/log" 2>&1; then
             verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
