@@ -129,6 +129,8 @@ static void add_arithmetic(struct plan *p, const struct device *d, int threads, 
                             .gpu = d->gpu}};
             if (!roof_is_compute(ops[row->op].name) || (row->refuses && row->refuses(&t.problem)))
                 continue;
+            /* What multiplies 4 bits has its kink beyond 1000 FLOP/byte, and ends too soon to be timed. */
+            if (dtypes[row->dtype].bits < 8) t.problem.s.k *= 4;
             plan_add(p, &t);
         }
     }

@@ -66,6 +66,18 @@ extern "C" __global__ void __launch_bounds__(128) three_wgmma(uint64_t a, uint64
     asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;");
     for (int i = 0; i < 4; i++) c[threadIdx.x * 4 + i] = d[i];
 }
+extern "C" __global__ void __launch_bounds__(128) serialized_wgmma(uint64_t a, uint64_t b, float *c) {
+    float d[4] = {};
+    for (int i = 0; i < 3; i++) { /* sums are read before their multiply is over */
+        asm volatile("wgmma.fence.sync.aligned;");
+        asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0,%1,%2,%3},%4,%5,1,1,1,0,0;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a + i), "l"(b + i));
+        asm volatile("wgmma.commit_group.sync.aligned;");
+        d[0] += 1;
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;");
+    for (int i = 0; i < 4; i++) c[threadIdx.x * 4 + i] = d[i];
+}
 CU
 cat >sm_100a.cu <<'CU'
 #include <cstdint>
@@ -137,6 +149,8 @@ done
 if compile sm_90a sm_90a.cu wgmma.cubin -cubin; then
     pass_if "3 HGMMA" has wgmma.cubin three_wgmma HGMMA=3
     pass_if "wgmma counted as mma.sync" lacks wgmma.cubin three_wgmma 'HMMA=[0-9]+'
+    pass_if "a fence and a wait" has wgmma.cubin three_wgmma WARPGROUP=2
+    pass_if "those that ptxas adds around each" has wgmma.cubin serialized_wgmma 'WARPGROUP=([6-9]|1[0-9])'
 fi
 if compile sm_100a sm_100a.cu tcgen05.cubin -cubin; then
     pass_if "3 UTCMMA" has tcgen05.cubin three_tcgen05 UTCMMA=3

@@ -68,6 +68,10 @@ pass_if "peaks --out: status $status" [ "$status" -eq 0 ]
 pass_if "peaks: a row of DRAM" grep -q ',DRAM,' run/peaks.csv
 pass_if "peaks: wgmma in five dtypes" [ "$(grep -o ',fma,wgmma,[a-z0-9_]*' run/peaks.csv | sort -u | wc -l)" -eq 5 ]
 pass_if "probes: reads and copies by bulk copies, in the L2 and past it" [ "$(grep -c ', bulk",.*"ok"' run/probes.csv)" -eq 8 ]
+run "$roofline" peaks --device emu:sm_100 --effort smoke --time 0.01 --quiet --out run100
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } /,fma,tcgen05,/ { print $c["dtype"], $c["k"] }' run100/peaks.csv >out
+pass_if "peaks: tcgen05 in six dtypes, 4 bits with 4 times the rounds" [ "$(sort -u out | paste -sd,)" = \
+    "bf16 1,fp16 1,fp8_e4m3 1,fp8_e5m2 1,nvfp4 4,tf32 1" ]
 run "$roofline" summary run
 pass_if "summary: its times mean nothing" grep -q 'times of an emulated device mean nothing' out
 refused "they are not shown" "$roofline" plot run

@@ -56,13 +56,19 @@ static const struct {
     unsigned code;
     const char *name;
 } opcodes[] = {
-    {0x023, "FFMA"},  {0x049, "FFMA2"},  {0x02b, "DFMA"},    {0x03c, "HMMA"},    {0x037, "IMMA"},
-    {0x03f, "DMMA"},  {0x07a, "QMMA"},   {0x07f, "OMMA"},    {0x1f0, "HGMMA"},   {0x1f1, "IGMMA"},
-    {0x1f3, "QGMMA"}, {0x1ea, "UTCMMA"}, /* tcgen05.mma of every kind */
-    {0x1e7, "UTCCP"}, {0x1e9, "UTCBAR"}, {0x1ee, "LDTM"},    {0x1ed, "STTM"},    {0x1ae, "LDGSTS"},
-    {0x03b, "LDSM"},  {0x044, "STSM"},   {0x1b4, "UTMALDG"}, {0x1b5, "UTMASTG"}, {0x1ba, "UBLKCP"},
-    {0x187, "STL"},   {0x183, "LDL"}, /* spills, and arrays that are no registers */
-    {0x11d, "BAR"},
+    {0x023, "FFMA"},    {0x049, "FFMA2"},
+    {0x02b, "DFMA"},    {0x03c, "HMMA"},
+    {0x037, "IMMA"},    {0x03f, "DMMA"},
+    {0x07a, "QMMA"},    {0x07f, "OMMA"},
+    {0x1f0, "HGMMA"},   {0x1f1, "IGMMA"},
+    {0x1f3, "QGMMA"},   {0x1ea, "UTCMMA"}, /* tcgen05.mma of every kind */
+    {0x1e7, "UTCCP"},   {0x1e9, "UTCBAR"},
+    {0x1ee, "LDTM"},    {0x1ed, "STTM"},
+    {0x1ae, "LDGSTS"},  {0x03b, "LDSM"},
+    {0x044, "STSM"},    {0x1b4, "UTMALDG"},
+    {0x1b5, "UTMASTG"}, {0x1ba, "UBLKCP"},
+    {0x187, "STL"},     {0x183, "LDL"},       /* spills, and arrays that are no registers */
+    {0x11d, "BAR"},     {0x1c5, "WARPGROUP"}, /* fences and waits of wgmma */
 };
 enum { OPCODES = sizeof opcodes / sizeof opcodes[0], CODE_MASK = 0x1ff, NOP = 0x118 };
 

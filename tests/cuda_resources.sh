@@ -33,12 +33,15 @@ function needs(instruction, least) {
         needs(file ~ /fp8/ ? "QGMMA" : "HGMMA", 4); needs("UTMALDG", 3); needs("UTMASTG", 2)
         if (file !~ /tf32/) needs("STSM", 8)
     }
+    # of what it cannot overlap ptxas says so (C7510 to C7514), and puts a fence and a wait around each
+    if (file ~ /wgmma/ && arch == "sm_90" && value("WARPGROUP") > 0 && value("WARPGROUP") >= 2 * (value("HGMMA") + value("QGMMA")))
+        fail("multiplies one after the other: " value("WARPGROUP") " fences and waits")
     if (file ~ /^matmul_tcgen05_/ && kernel ~ /14matmul_tcgen05I/ && arch == "sm_100") {
         needs("UTCMMA", 4); needs("LDTM", file ~ /tf32/ ? 3 : 4); needs("UTMALDG", 2); needs("UTMASTG", 1); needs("UTCBAR", 2)
         if (file ~ /nvfp4/) needs("UTCCP", 8)
         if (value("registers") > 128) fail(value("registers") " registers")
     }
-    if (file == "fma" && kernel ~ /tcgen05_kernel/ && arch == "sm_100") needs("UTCMMA", 4)
+    if (file == "fma_tcgen05" && arch == "sm_100") { needs("UTCMMA", 4); if (kernel ~ /5dtype7E/) needs("UTCCP", 2) }
     if (file ~ /^(matmul_mma_fp8|fma)$/ && kernel ~ /operand_e|5dtype(5|6)E/ && value("HMMA") > 0)
         fail("fp8 by converts and HMMA") # what ptxas does where mma.sync has no fp8
     if (file == "matmul_mma_nvfp4" && kernel ~ /matmul_mma/ && arch == "sm_120") { needs("OMMA", 16); needs("LDGSTS", 8) }

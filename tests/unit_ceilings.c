@@ -244,6 +244,16 @@ static void compute_roofs(void) {
     check(is(ceilings_compute_for(&c, DT_fp16, 1), 120, "avx512"), "fp32 is faster than this fp16");
     check(is(ceilings_compute_for(&c, DT_fp32, 1), 120, "avx512"), "fp32 is not judged by bf16");
     free(c.ceiling);
+    compute("tcgen05", "nvfp4", 1, 960, 1000);
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(is(ceilings_compute_for(&c, DT_nvfp4, 1), 960, "tcgen05"), "nvfp4 has a unit of its own");
+    check(is(ceilings_compute_for(&c, DT_bf16, 1), 240, "avx512_bf16"), "bf16 is not judged by it");
+    free(c.ceiling);
+    row_set_text(table[rows.count - 1].status, "refused");
+    ceilings_of(&rows, 32 * MiB, &c);
+    check(is(ceilings_compute_for(&c, DT_nvfp4, 1), 240, "avx512_bf16"),
+          "where there is none it fits into bf16");
+    free(c.ceiling);
     compute("amx", "bf16", 1, 3400, 19); /* its intensity is too low to prove it */
     ceilings_of(&rows, 32 * MiB, &c);
     check(!ceilings_compute_for(&c, DT_bf16, 1) && !ceilings_compute_for(&c, DT_nvfp4, 1),

@@ -3,11 +3,8 @@
  *   mma_sync    TILES accumulator tiles a warp. The rows of A are x1 x2 x1 x2 ..., the columns of B w1 w2 w1 w2 ...: one
  *               instruction of depth K adds K/2 rounds to each of its accumulators. What k leaves over is one more, with
  *               elements of A beyond it zero.
- *   tcgen05     the same by instructions of 128 x 256 on sm_100a, whose operands are in shared memory and whose sums are in
- *               tensor memory (matmul_tcgen05.cuh). Not run on hardware.
  * Lanes of y are all treated alike, so that where in a tile one lies is of no importance. */
 #include "cuda_kernel.cuh"
-#include "ptx_tcgen05.cuh"
 
 namespace fma_kernels { /* other files may have the same names */
 
@@ -281,122 +278,7 @@ template <class TILE> int mma_sync(const struct args *a) {
                       operand<typename TILE::acc>(a, 2), a->s.n, a->s.k, 0u);
 }
 
-/* ---- tcgen05 ---- */
-
-enum {
-    TC_LANES = 128 * 256, /* of y: an instruction's sums, half of tensor memory */
-    TC_THREADS = 128,
-    TC_ROW = 128, /* bytes of an operand's row: four instructions' */
-    TC_OPERAND_BYTES = (128 + 128 + 256) * TC_ROW, /* A; A for what k leaves over; B */
-    TC_SMEM = 80 << 10, /* more than they need: a third block would wait for tensor memory */
-};
-
-/* KIND, FORMAT of tcgen05.mma. */
-template <enum dtype D> struct tc_format {
-    static constexpr auto KIND = D == DT_tf32                   ? gpu::tcgen05_kind::tf32
-                                 : D == DT_fp16 || D == DT_bf16 ? gpu::tcgen05_kind::f16
-                                                                : gpu::tcgen05_kind::f8f6f4;
-    static constexpr uint32_t FORMAT = D == DT_tf32 ? 2 : D == DT_bf16 || D == DT_fp8_e5m2 ? 1 : 0;
-};
-
-/* Pairs (v1, v2) along rows of an operand of which in every 32 bytes the first `rounds` are there; swizzled by 128 bytes. */
-template <class T> DEV void fill_operand(T *to, const T *v, int rows, int rounds) {
-    constexpr int CHUNK = 16 / static_cast<int>(sizeof(T)), EACH = TC_ROW / 16 * CHUNK;
-    for (int i = threadIdx.x; i < rows * EACH; i += TC_THREADS) {
-        const int row = i / EACH, k = i % EACH, pair = k % (2 * CHUNK) / 2;
-        to[row * EACH + (k / CHUNK ^ row % 8) * CHUNK + k % CHUNK] = pair < rounds ? v[k % 2] : T();
-    }
-}
-
-/* Two blocks a multiprocessor share the instructions of all tiles of y evenly; where a tile falls to two, both add to it. */
-template <enum dtype D>
-__global__ void __launch_bounds__(TC_THREADS)
-    tcgen05_kernel(const typename element<D>::type *__restrict__ x,
-                   const typename element<D>::type *__restrict__ w, float *__restrict__ y,
-                   int64_t n, int64_t k) {
-#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM100_ALL)
-    using T = typename element<D>::type;
-    constexpr int ROUNDS = 16 / static_cast<int>(sizeof(T)); /* of an instruction */
-    DYN_SMEM(1024, char, shared); /* [128][TC_ROW] A, A of the rest, [256][TC_ROW] B */
-    SMEM(uint64_t, done, [1]);
-    SMEM(uint32_t, memory, [1]);
-    char *rest = shared + 128 * TC_ROW, *b = rest + 128 * TC_ROW;
-    fill_operand(reinterpret_cast<T *>(shared), x, 128, ROUNDS);
-    fill_operand(reinterpret_cast<T *>(rest), x, 128, static_cast<int>(k % ROUNDS));
-    fill_operand(reinterpret_cast<T *>(b), w, 256, ROUNDS);
-    gpu::fence_proxy_async(); /* tensor cores read through the asynchronous proxy */
-    const int t = threadIdx.x;
-    if (t == 0) {
-        gpu::mbar_init(done, 1);
-        gpu::mbar_fence_init();
-    }
-    if (t < WARP) {
-        gpu::tmem_alloc<1>(memory, 256);
-        gpu::tmem_relinquish<1>();
-    }
-    __syncthreads(); /* operands, the mbarrier and tensor memory are there */
-    gpu::tcgen05_fence_after();
-    const uint32_t sums = *memory, shape = gpu::tcgen05_shape(tc_format<D>::FORMAT, 128, 256);
-    const uint64_t da = gpu::tcgen05_desc(shared), dr = gpu::tcgen05_desc(rest),
-                   db = gpu::tcgen05_desc(b);
-
-    const int64_t each = (k + ROUNDS - 1) / ROUNDS, full = k / ROUNDS; /* instructions of a tile */
-    const int64_t all = (n + TC_LANES - 1) / TC_LANES * each;
-    const int64_t first = all * blockIdx.x / gridDim.x, end = all * (blockIdx.x + 1) / gridDim.x;
-    uint32_t parity = 0;
-    for (int64_t i = first; i < end;) {
-        const int64_t tile = i / each, stop = min(end, (tile + 1) * each);
-        if (t < WARP && gpu::elect_one()) {
-#pragma unroll UNROLL
-            for (int64_t j = i; j < stop; j++) {
-                const auto step = static_cast<uint64_t>(j % 4 * 2); /* 32 bytes of the row */
-                gpu::tcgen05_mma<tc_format<D>::KIND, 1>(
-                    sums, (j - tile * each < full ? da : dr) + step, db + step, shape, j > i);
-            }
-            gpu::tcgen05_commit<1>(done);
-        }
-        gpu::mbar_wait(done, parity);
-        parity ^= 1;
-        gpu::tcgen05_fence_after();
-        const uint32_t mine = sums + (static_cast<uint32_t>(t / WARP * WARP) << 16);
-#pragma unroll 1
-        for (int col = 0; col < 256; col += 32) {
-            uint32_t sum[32];
-            gpu::tcgen05_ld_x32(sum, mine + static_cast<uint32_t>(col));
-            gpu::tcgen05_wait_ld();
-            gpu::tcgen05_hold(sum);
-#pragma unroll
-            for (int e = 0; e < 32; e++) {
-                const int64_t lane = tile * TC_LANES + (col + e) * TC_THREADS + t;
-                if (lane < n) atomicAdd(&y[lane], __uint_as_float(sum[e]));
-            }
-        }
-        gpu::tcgen05_fence_before();
-        __syncthreads(); /* all have read before the next tile is begun */
-        gpu::tcgen05_fence_after();
-        i = stop;
-    }
-    if (t < WARP) gpu::tmem_dealloc<1>(sums, 256);
-#endif
-}
-
-template <enum dtype D> int tcgen05(const struct args *a) {
-    using T = typename element<D>::type;
-    launch_config c;
-    c.grid = dim3(persistent_blocks(a, ceil_div(a->s.n, TC_LANES) * ceil_div(a->s.k, 64), 2));
-    c.block = dim3(TC_THREADS);
-    static_assert(TC_OPERAND_BYTES <= TC_SMEM, "the operands fit");
-    c.smem = TC_SMEM;
-    c.stream = stream_of(a);
-    return gpu_launch(c, tcgen05_kernel<D>, operand<const T>(a, 0), operand<const T>(a, 1),
-                      operand<float>(a, 2), a->s.n, a->s.k);
-}
-
 /* ---- refusals ---- */
-
-const char *refuses_tcgen05(const struct args *a) {
-    return a->gpu->cc == 100 ? nullptr : "tcgen05 is an instruction of sm_100a alone";
-}
 
 const char *refuses_fp64(const struct args *a) {
     const int cc = a->gpu->cc;
@@ -441,10 +323,5 @@ const struct impl fma_cuda[] = {
     {OP_fma, "mma_sync", DT_fp8_e4m3, mma_sync<tile<DT_fp8_e4m3>>, refuses_fp8, nullptr},
     {OP_fma, "mma_sync", DT_fp8_e5m2, mma_sync<tile<DT_fp8_e5m2>>, refuses_fp8, nullptr},
     {OP_fma, "mma_sync", DT_nvfp4, mma_sync<nvfp4_tile>, refuses_nvfp4, nullptr},
-    {OP_fma, "tcgen05", DT_tf32, tcgen05<DT_tf32>, refuses_tcgen05, nullptr},
-    {OP_fma, "tcgen05", DT_fp16, tcgen05<DT_fp16>, refuses_tcgen05, nullptr},
-    {OP_fma, "tcgen05", DT_bf16, tcgen05<DT_bf16>, refuses_tcgen05, nullptr},
-    {OP_fma, "tcgen05", DT_fp8_e4m3, tcgen05<DT_fp8_e4m3>, refuses_tcgen05, nullptr},
-    {OP_fma, "tcgen05", DT_fp8_e5m2, tcgen05<DT_fp8_e5m2>, refuses_tcgen05, nullptr},
     {},
 };

@@ -6,7 +6,8 @@
  * multiplies: one instruction is 128 x BN (256 x BN) and 32 bytes of k. Sums are in tensor memory, twice, so that four warps take
  * one tile out while the next is multiplied; a warp's lanes have a row each, which they put into swizzled rows of 128 bytes of
  * shared memory for bulk stores. k-tiles of 128 bytes a row go round a ring of stages as in matmul_wgmma.cuh: `full` is counted
- * by the pair's even block for both, `empty` comes from a commit, to both. Where tiles are few, k is split among several.
+ * by the pair's even block for both, `empty` comes from a commit, to both. Where tiles are few, they have 64 columns, or k is split
+ * among several.
  * nvfp4: scales come with their k-tile and are copied to tensor memory before it is multiplied.
  *
  * Floor: 2 m n k flops at 8192 a clock and multiprocessor (fp8 16384, nvfp4 32768, tf32 4096): 2250 TFLOP/s in bf16 on 148 of them
@@ -21,15 +22,14 @@
  * Source: PTX ISA 9.0, 9.7.9.27 (bulk copies), 9.7.13.15 (mbarrier), 9.7.16 (tcgen05). */
 #ifndef MATMUL_TCGEN05_CUH
 #define MATMUL_TCGEN05_CUH
-#include "mma_problem.cuh"
 #include "ptx_tcgen05.cuh"
+#include "tma_product.cuh"
 
 namespace tcgen05 {
 
 /* ---- geometry ---- */
 
-/* Rows of a k-tile, or of 64 elements along M or N where the operand is stored so, have 128 bytes. */
-static constexpr int ROW = 128, BM = 128, STEPS = 4; /* instructions a k-tile */
+static constexpr int ROW = TMA_ROW, BM = 128, STEPS = 4; /* instructions a k-tile */
 static constexpr int THREADS = 192, OUT_WARPS = 4, PRODUCER = 4, MULTIPLIER = 5;
 static constexpr int STAGES_BYTES = 192 << 10, STAGING_BYTES = 32 << 10;
 static constexpr int STAGING = 32 * ROW; /* one of two buffers of a warp */
@@ -50,40 +50,15 @@ template <int BN_, int CTAS_, bool SCALED> struct tile_form {
     static constexpr int COLUMNS = SCALED ? 512 : AT_A;
     static_assert((2 * STAGES + 2 * BUFFERS) * 8 + 4 <= 256,
                   "mbarriers fit behind the staging buffers");
-    static_assert(BN == 128 || BN == 256, "whole words of scales, halves that are whole boxes");
+    static_assert(BN == 128 || BN == 256 || (BN == 64 && !SCALED), "scales come by 128 columns");
 };
 
-struct problem {
-    void *C;
-    float *parts;               /* [splits][batch][m][n] sums, where there is more than one split */
-    int64_t batch, m, n, units; /* units: tiles of a pair or block, of all matrices and splits */
-    unsigned units_m, tiles_n;
-    int k_tiles, splits, k_each; /* k-tiles; of a split */
-    int scales_m, scales_n;      /* groups of 128 rows of scales, a matrix */
-    bool bulk;                   /* C is stored by the tensor memory accelerator; beta is 0 then */
-    float alpha, beta;
-    const float *a_scale, *b_scale; /* of nvfp4 tensors; or NULL */
+struct problem : tma_problem {
+    int scales_m, scales_n; /* groups of 128 rows of scales, a matrix */
 };
 struct maps {
     CUtensorMap a, b, c, scales_a, scales_b;
 };
-
-/* Where this block's tile of a unit is, and its k-tiles. */
-struct place {
-    int row, col, split, k_first, k_end, batch;
-};
-template <class TILE> DEV place place_of(const problem &p, int64_t unit, int rank) {
-    const unsigned each = p.units_m * p.tiles_n;
-    const tile t = tile_of(static_cast<unsigned>(unit % each), p.units_m, p.tiles_n);
-    const int64_t matrix = unit / each;
-    const int split = static_cast<int>(matrix % p.splits), first = split * p.k_each;
-    return {(static_cast<int>(t.row) * TILE::CTAS + rank) * BM,
-            static_cast<int>(t.col) * TILE::BN,
-            split,
-            first,
-            min(first + p.k_each, p.k_tiles),
-            static_cast<int>(matrix / p.splits)};
-}
 
 /* A place in a ring, and how often it was passed, modulo 2: the parity of the phase to wait for. */
 template <int N> struct ring {
@@ -131,7 +106,7 @@ DEV void produce(char *shared, barriers<TILE> &bar, const maps &map, const probl
     const int clusters = gridDim.x / CTAS;
     ring<TILE::STAGES> stage;
     for (int64_t unit = blockIdx.x / CTAS; unit < p.units; unit += clusters) {
-        const place t = place_of<TILE>(p, unit, rank);
+        const tma_place t = place_of<BM, TILE::BN>(p, unit, CTAS, rank);
 #pragma unroll 1
         for (int kt = t.k_first; kt < t.k_end; kt++) {
             uint64_t *full = &bar.full[stage.at];
@@ -180,7 +155,7 @@ DEV void multiply_tiles(const char *shared, barriers<TILE> &bar, const problem &
     ring<TILE::STAGES> stage;
     ring<TILE::BUFFERS> buffer;
     for (int64_t unit = blockIdx.x / CTAS; unit < p.units; unit += clusters) {
-        const place t = place_of<TILE>(p, unit, 0);
+        const tma_place t = place_of<BM, TILE::BN>(p, unit, CTAS, 0);
         const uint32_t sums = memory + static_cast<uint32_t>(buffer.at * TILE::BN);
         gpu::mbar_wait(&bar.free[buffer.at], buffer.parity ^ 1); /* at once for the first tiles */
 #pragma unroll 1
@@ -280,7 +255,7 @@ DEV void update_row(P *row, const uint32_t (&sum)[32], int col, float alpha, flo
 }
 
 template <class P, class TILE>
-DEV void rows_out(P *C, uint32_t sums, const place &t, int row, float alpha, float beta,
+DEV void rows_out(P *C, uint32_t sums, const tma_place &t, int row, float alpha, float beta,
                   uint64_t *free, const problem &p) {
     P *to = C + static_cast<int64_t>(row) * p.n;
 #pragma unroll 1
@@ -299,12 +274,13 @@ DEV void take_out(char *staging, barriers<TILE> &bar, const CUtensorMap *map_c, 
     const int rank = CTAS == 2 ? static_cast<int>(gpu::cluster_rank()) : 0;
     const int clusters = gridDim.x / CTAS, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint32_t memory = bar.memory + (static_cast<uint32_t>(32 * warp) << 16);
-    const float alpha = p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha;
+    const float alpha = alpha_of(p);
     staging += warp * 2 * STAGING;
 
     ring<TILE::BUFFERS> buffer;
+    int stores = 0;
     for (int64_t unit = blockIdx.x / CTAS; unit < p.units; unit += clusters) {
-        const place t = place_of<TILE>(p, unit, rank);
+        const tma_place t = place_of<BM, TILE::BN>(p, unit, CTAS, rank);
         const uint32_t sums = memory + static_cast<uint32_t>(buffer.at * TILE::BN);
         uint64_t *free = &bar.free[buffer.at];
         const int row = t.row + 32 * warp;
@@ -323,7 +299,7 @@ DEV void take_out(char *staging, barriers<TILE> &bar, const CUtensorMap *map_c, 
         }
 #pragma unroll 1
         for (int i = 0; i < TILE::BN / PIECE; i++) {
-            char *room = staging + i % 2 * STAGING;
+            char *room = staging + stores++ % 2 * STAGING;
             uint32_t sum[PIECE];
             load_sums<PIECE / 32>(sum, sums + static_cast<uint32_t>(PIECE * i));
             if (i == TILE::BN / PIECE - 1) release<CTAS>(free);
@@ -390,20 +366,5 @@ __global__ void __launch_bounds__(tcgen05::THREADS, 1)
 #else
     __trap(); /* refuses_tcgen05() keeps everybody away */
 #endif
-}
-
-/* C from parts of its sums, added in order. */
-static constexpr int TCGEN05_PARTS_THREADS = 256;
-template <class P>
-__global__ void __launch_bounds__(TCGEN05_PARTS_THREADS)
-    matmul_tcgen05_parts(const tcgen05::problem p) {
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * TCGEN05_PARTS_THREADS + threadIdx.x,
-                  all = p.batch * p.m * p.n;
-    if (i >= all) return;
-    float sum = p.parts[i];
-#pragma unroll 4
-    for (int split = 1; split < p.splits; split++) sum += p.parts[split * all + i];
-    update(static_cast<P *>(p.C)[i], sum, p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha,
-           p.beta);
 }
 #endif

@@ -76,10 +76,12 @@ static packing codes_of(const struct args *a, int i) {
     x.direct = x.width % 16 == 0;
     return x;
 }
-static tcgen05_form form_of(const struct args *a) { return tcgen05_best_form(a, a->s.k / 2, true); }
+static tma_form form_of(const struct args *a) {
+    return tcgen05_best_form(a, a->s.k / 2, true, false);
+}
 static size_t scratch_bytes(const struct args *a) {
     return packing_bytes(codes_of(a, 0), a->s.b) + packing_bytes(codes_of(a, 1), a->s.b) +
-           scale_bytes(a, 0) + scale_bytes(a, 1) + tcgen05_parts_bytes(a, form_of(a));
+           scale_bytes(a, 0) + scale_bytes(a, 1) + parts_bytes(a, form_of(a));
 }
 static int run(const struct args *a) {
     mma_problem p = {};

@@ -23,12 +23,11 @@
  * Source: PTX ISA 9.0, 9.7.9.27 (bulk copies), 9.7.13.15 (mbarrier), 9.7.15 (wgmma). */
 #ifndef MATMUL_WGMMA_CUH
 #define MATMUL_WGMMA_CUH
-#include "mma_problem.cuh"
+#include "tma_product.cuh"
 
 /* ---- geometry ---- */
 
-/* Rows of a k-tile, or of 64 elements along M or N where the operand is stored so, have 128 bytes. */
-static constexpr int WGMMA_ROW = 128;
+static constexpr int WGMMA_ROW = TMA_ROW;
 static constexpr int STAGING = 16 * WGMMA_ROW; /* one of two buffers of a warp */
 static constexpr int WGMMA_SMEM = (224 << 10) + 128;
 
@@ -44,40 +43,6 @@ template <int BM_, int BN_> struct wgmma_tile {
     static_assert(SMEM <= WGMMA_SMEM, "what refuses_wgmma() asks for");
     static_assert(BLOCKS * (SMEM + 1024) <= 228 << 10, "so many blocks fit");
 };
-
-struct wgmma_problem {
-    void *C;
-    float *parts;               /* [splits][batch][m][n] sums, where there is more than one split */
-    int64_t batch, m, n, units; /* units: of a cluster's tiles, of all matrices and splits */
-    unsigned units_m, tiles_n;
-    int k_tiles, splits, k_each; /* k-tiles; of a split */
-    int cluster;                 /* 1 or 2 blocks */
-    bool bulk;                   /* C is stored by the tensor memory accelerator; beta is 0 then */
-    float alpha, beta;
-    const float *a_scale, *b_scale; /* of nvfp4 tensors; or NULL */
-};
-
-/* Where this block's tile of a unit is, and its k-tiles. */
-struct wgmma_place {
-    int row, col, split, k_first, k_end;
-    int64_t batch;
-};
-template <class TILE> DEV wgmma_place place_of(const wgmma_problem &p, int64_t unit, int rank) {
-    const unsigned each = p.units_m * p.tiles_n;
-    const tile t = tile_of(static_cast<unsigned>(unit % each), p.units_m, p.tiles_n);
-    const int64_t matrix = unit / each;
-    const int split = static_cast<int>(matrix % p.splits), first = split * p.k_each;
-    return {(static_cast<int>(t.row) * p.cluster + rank) * TILE::BM,
-            static_cast<int>(t.col) * TILE::BN,
-            split,
-            first,
-            min(first + p.k_each, p.k_tiles),
-            matrix / p.splits};
-}
-
-DEV float alpha_of(const wgmma_problem &p) {
-    return p.a_scale ? p.alpha * *p.a_scale * *p.b_scale : p.alpha;
-}
 
 /* A place in the ring, and how often it was passed, modulo 2: the parity of the phase to wait for. */
 template <int STAGES> struct wgmma_ring {
@@ -110,21 +75,20 @@ DEV void load_rows(char *to, const CUtensorMap *map, uint64_t *full, int first, 
 
 template <class TILE, int BK, bool A_K_MAJOR, bool B_K_MAJOR>
 DEV void produce(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMap *map_a,
-                 const CUtensorMap *map_b, const wgmma_problem &p) {
+                 const CUtensorMap *map_b, const tma_problem &p) {
     const int rank = static_cast<int>(gpu::cluster_rank()), part = TILE::BN / p.cluster;
     const int clusters = gridDim.x / p.cluster, all = p.cluster == 1 ? 0 : 3;
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
-        const wgmma_place t = place_of<TILE>(p, unit, rank);
-        const int batch = static_cast<int>(t.batch);
+        const tma_place t = place_of<TILE::BM, TILE::BN>(p, unit, p.cluster, rank);
 #pragma unroll 1
         for (int kt = t.k_first; kt < t.k_end; kt++) {
             gpu::mbar_wait(&empty[at.stage], at.parity ^ 1); /* at once in the first round */
             gpu::mbar_arrive_expect_tx(&full[at.stage], TILE::STAGE); /* both halves of B */
             char *a = shared + at.stage * TILE::STAGE, *b = a + TILE::A_BYTES;
-            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, TILE::BM, kt, batch, 0);
+            load_rows<A_K_MAJOR, BK>(a, map_a, &full[at.stage], t.row, TILE::BM, kt, t.batch, 0);
             load_rows<B_K_MAJOR, BK>(b + rank * part * WGMMA_ROW, map_b, &full[at.stage],
-                                     t.col + rank * part, part, kt, batch, all);
+                                     t.col + rank * part, part, kt, t.batch, all);
             at.next();
         }
     }
@@ -224,7 +188,7 @@ DEV void stage_rows(char *buffer, const float (&sum)[N], int j, float alpha) {
 /* 16 rows of a warp, a lane its own pairs: with beta, where rows of C are not aligned, and parts of sums. */
 template <class P, int N>
 DEV void update_rows(P *C, const float (&sum)[N], int64_t row, int64_t col, float alpha, float beta,
-                     const wgmma_problem &p) {
+                     const tma_problem &p) {
     const int lane = threadIdx.x % 32;
     const bool pairs = p.n % 2 == 0;
 #pragma unroll
@@ -249,7 +213,7 @@ DEV void update_rows(P *C, const float (&sum)[N], int64_t row, int64_t col, floa
 
 template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 DEV void consume(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMap *map_c,
-                 const wgmma_problem &p) {
+                 const tma_problem &p) {
     using P = typename OPERAND::product;
     constexpr int BN = TILE::BN, PIECE = WGMMA_ROW / static_cast<int>(sizeof(P));
     const int rank = static_cast<int>(gpu::cluster_rank()), clusters = gridDim.x / p.cluster;
@@ -259,7 +223,7 @@ DEV void consume(char *shared, uint64_t *full, uint64_t *empty, const CUtensorMa
 
     wgmma_ring<TILE::STAGES> at;
     for (int64_t unit = blockIdx.x / p.cluster; unit < p.units; unit += clusters) {
-        const wgmma_place t = place_of<TILE>(p, unit, rank);
+        const tma_place t = place_of<TILE::BM, TILE::BN>(p, unit, p.cluster, rank);
         float sum[BN / 2];
         sum_of_tile<OPERAND, TILE, A_K_MAJOR, B_K_MAJOR>(sum, shared, full, empty, at,
                                                          t.k_end - t.k_first, p.cluster);
@@ -298,7 +262,7 @@ template <class OPERAND, class TILE, bool A_K_MAJOR, bool B_K_MAJOR>
 __global__ void __launch_bounds__(TILE::THREADS, OPERAND::PROMOTED ? 1 : TILE::BLOCKS)
     matmul_wgmma(const __grid_constant__ CUtensorMap map_a,
                  const __grid_constant__ CUtensorMap map_b,
-                 const __grid_constant__ CUtensorMap map_c, const wgmma_problem p) {
+                 const __grid_constant__ CUtensorMap map_c, const tma_problem p) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
     DYN_SMEM(1024, char, shared); /* [STAGES][A, then B], [warps][2] staging buffers, mbarriers */
     uint64_t *full =
@@ -327,18 +291,5 @@ __global__ void __launch_bounds__(TILE::THREADS, OPERAND::PROMOTED ? 1 : TILE::B
 #else
     __trap(); /* refuses_wgmma() keeps everybody away */
 #endif
-}
-
-/* C from parts of its sums, added in order. */
-static constexpr int PARTS_THREADS = 256;
-template <class P>
-__global__ void __launch_bounds__(PARTS_THREADS) matmul_wgmma_parts(const wgmma_problem p) {
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * PARTS_THREADS + threadIdx.x,
-                  all = p.batch * p.m * p.n;
-    if (i >= all) return;
-    float sum = p.parts[i];
-#pragma unroll 4
-    for (int split = 1; split < p.splits; split++) sum += p.parts[split * all + i];
-    update(static_cast<P *>(p.C)[i], sum, alpha_of(p), p.beta);
 }
 #endif

@@ -2,8 +2,8 @@
 #include "../catalogue.h"
 
 extern const struct impl casts_cuda[], elementwise_cuda[], embedding_cuda[], fma_cuda[],
-    fma_wgmma_cuda[], losses_cuda[], matvec_cuda[], moves_cuda[], optimizers_cuda[], reduce_cuda[],
-    rows_cuda[], transpose_cuda[];
+    fma_tcgen05_cuda[], fma_wgmma_cuda[], losses_cuda[], matvec_cuda[], moves_cuda[],
+    optimizers_cuda[], reduce_cuda[], rows_cuda[], transpose_cuda[];
 extern const struct impl matmul_cuda[], matmul_simt_cuda[], matmul_mma_bf16_cuda[],
     matmul_mma_fp16_cuda[], matmul_mma_fp64_cuda[], matmul_mma_fp8_cuda[], matmul_mma_nvfp4_cuda[],
     matmul_mma_tf32_cuda[];
@@ -18,6 +18,7 @@ const struct impl *const cuda_kernels[] = {
     embedding_cuda,
     fma_cuda,
     fma_wgmma_cuda, /* after what is slower */
+    fma_tcgen05_cuda,
     losses_cuda,
     matvec_cuda,
     moves_cuda,

@@ -66,10 +66,11 @@ compiler_of() {
 # all of a kernel, some that do.
 arguments_of() {
     case $1 in
+    fma_tcgen05*) echo "--impl tcgen05 --shape 7x3,129x64,300001x311" ;; # the last: blocks with more than a tile
     fma_wgmma*) echo "--impl wgmma --shape 16385x1111,129x256" ;;
-    fma.cu) echo "--shape 7x3,129x64,1000x100,300001x300" ;; # the last: blocks with more than a tile of tcgen05
+    fma.cu) echo "--shape 7x3,129x64,1000x100" ;;
     bulk*) echo "--impl bulk" ;;
-    *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x1200,520x40x80,130x77x90,130x260x608,1030x520x80,60x2320x80" ;;
+    *tcgen05*) echo "--op matmul --impl tcgen05* --layout nn,nt,tn --shape 300x520x336,60x1104x608,60x77x2000,60x40x6000,520x40x80,520x40x2000,130x77x90,300x390x608,60x260x80,60x520x336,1030x520x80,60x2320x80" ;;
     *nvfp4*) echo "--op matmul,bmm --impl mma_sync --dtype nvfp4 --layout nt" ;;
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
@@ -77,12 +78,12 @@ arguments_of() {
 # Generation, order and asynchrony of each check. 89: where fp8 is native. In random order four blocks work at a time, up to sm_89.
 schedules_of() {
     case $1 in
+    # the last: warps that keep step read all before the first begins the next tile
+    fma_tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
     *tcgen05*) echo 100-asc-lazy 100-desc-lazy 100-asc-eager ;; # of two accumulators only work that runs ahead needs the second
     *wgmma* | bulk*) echo 90-asc-lazy 90-desc-lazy 90-ahead-lazy 90-rand-lazy ;;
     *nvfp4*) echo 120-asc-lazy 120-desc-lazy ;;
     rows.cu) echo 90-asc-lazy 90-desc-lazy 90-ahead-lazy 80-asc-lazy 80-desc-lazy 80-ahead-lazy 80-rand-lazy ;; # clusters
-    # the last: warps that keep step read all before the first begins the next tile
-    fma.cu) echo 80-asc-lazy 80-desc-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 100-asc-lazy 100-desc-lazy 100-rand-eager ;;
     *) echo 80-asc-lazy 80-desc-lazy 80-ahead-lazy 90-asc-lazy 90-desc-lazy 89-asc-lazy 89-desc-lazy 80-rand-lazy ;;
     esac
 }
@@ -121,7 +122,8 @@ hunt() {
             verdict unbuilt "$text: $(grep -m 1 error "$work/log")"
             return
         fi
-        link=${link_command//$(object_of "$unit")/$work/$unit.o}
+        # the first object: the linker takes what several have, instances of a template, from the first
+        link=$(sed -E "s| [^ ]+\.o | $work/$unit.o&|" <<<"${link_command//$(object_of "$unit")/}")
         if ! (cd "$build" && eval "${link//-o roofline_emulated/-o $work/mutant}") >"$work/log" 2>&1; then
             verdict unlinked "$text: $(tail -n 1 "$work/log")"
             return
@@ -212,10 +214,7 @@ else
         edit $f 'pairs in rows of odd length' 's/p\.n % 2 == 0;/true;/'
         edit $f 'registers: more than there are' 's/setmaxnreg_inc<232>/setmaxnreg_inc<240>/'
         edit $f 'registers: given back too few' 's/setmaxnreg_dec<40>/setmaxnreg_dec<48>/'
-        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/'
-        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/'
         edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/'
-        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
         edit $f 'promoted: the last part alone' 's/kt \? sum\[i\] \+ part\[i\] : part\[i\]/part[i]/' matmul_wgmma_fp8.cu fp8_e4m3
         f=teams.cuh
         edit $f 'cluster: parts of all blocks in one place' 's/block\(\) \* blockDim/0 * blockDim/' rows.cu fp32
@@ -225,13 +224,6 @@ else
         f=rows.cu
         edit $f 'cluster: all blocks take the first part' 's/begin = each \* TEAM::block\(\)/begin = 0 * each/' rows.cu fp32
         edit $f 'cluster: weights of the first part' 's/p\.w \+= begin/p.w += 0/' rows.cu fp32
-        f=wgmma_launch.cuh
-        edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
-        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
-        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/'
-        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
-        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/'
-        edit $f 'map: the swizzle of C' 's/16,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/16,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
         f=fma_wgmma.cu
         edit $f 'rounds: the last is left out' 's/j < rest/j + 1 < rest/' $f
         edit $f 'fours: one too few' 's/a->s\.k \/ rounds_of_four<D>,/a->s.k \/ rounds_of_four<D> - 1,/' $f
@@ -265,9 +257,6 @@ else
         edit $f 'm16n8k16: rows of A swapped' 's/\{x\[0\], y\[0\], x\[1\], y\[1\]/{x[0], x[1], y[0], y[1]/' $f fp64
         edit $f 'm16n8k16: the same rows in both parts' 's/wm \+ part \* 8 \* ROWS/wm + 0 * part/' $f fp64
         edit $f 'm16n8k16: B in one buffer' 's/b\[k % 2\], tile_b/b[0], tile_b/' $f fp64
-        f=wgmma_launch.cuh
-        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
-        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, WGMMA_ROW\)\)/OPERAND::SIZE - 63, WGMMA_ROW))/'
         bf16=(matmul_tcgen05_bf16.cu bf16) nvfp4=(matmul_tcgen05_nvfp4.cu nvfp4) # units and dtypes
         f=matmul_tcgen05.cuh
         edit $f 'full: two arrivals' 's/(mbar_init\(&bar\.full\[i\], )1/\12/' "${bf16[@]}"
@@ -283,7 +272,6 @@ else
         edit $f 'bytes expected: by both blocks' 's/if \(rank == 0\) gpu::mbar_arrive_expect_tx/gpu::mbar_arrive_expect_tx/' "${bf16[@]}"
         edit $f 'pair: bytes counted by their own block' 's/gpu::tma_load_3d_pair/gpu::tma_load_3d/' "${bf16[@]}"
         edit $f 'pair: the same columns of B' 's/t\.col \+ rank \* TILE::B_ROWS/t.col/' "${bf16[@]}"
-        edit $f 'pair: the same rows of A and C' 's/\* TILE::CTAS \+ rank\) \* BM/* TILE::CTAS) * BM/' "${bf16[@]}"
         edit $f 'commit: to the even block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 1)/' "${bf16[@]}"
         edit $f 'commit: to the odd block alone' 's/multicast<2>\(bar, 3\)/multicast<2>(bar, 2)/' "${bf16[@]}"
         edit $f 'commit: of the stage after' 's/commit<CTAS>\(&bar\.empty\[stage\.at\]\);\n( *)stage\.next\(\);/stage.next();\n\1commit<CTAS>(\&bar.empty[stage.at]);/' "${bf16[@]}"
@@ -306,7 +294,8 @@ else
         edit $f 'free: before the last columns are read' 's/col == TILE::BN - 32/col == 0/' "${bf16[@]}"
         edit $f 'free: told to its own block' 's/mbar_arrive_cluster\(free, 0\)/mbar_arrive(free)/' "${bf16[@]}"
         edit $f 'lanes: of the first warp' 's/\(32 \* warp\) << 16/(0 * warp) << 16/' "${bf16[@]}"
-        edit $f 'store: one buffer for all' 's/i % 2 \* STAGING/0/' "${bf16[@]}"
+        edit $f 'store: one buffer for all' 's/stores\+\+ % 2 \* STAGING/0/' "${bf16[@]}"
+        edit $f 'store: every tile begins with the first buffer' 's/stores\+\+ % 2 \* STAGING/i % 2 * STAGING/' "${bf16[@]}"
         edit $f 'store: waits for one less' 's/bulk_wait_read<1>/bulk_wait_read<2>/' "${bf16[@]}"
         edit $f 'store: the column' 's/t\.col \+ PIECE \* i/t.col + PIECE * (i ^ 1)/' "${bf16[@]}"
         edit $f 'store: not swizzled' 's/chunk \^ lane % 8/chunk/' "${bf16[@]}"
@@ -314,10 +303,7 @@ else
         edit $f 'memory: half of it' 's/tmem_alloc<CTAS>\(&bar\.memory, TILE::COLUMNS\)/tmem_alloc<CTAS>(\&bar.memory, TILE::COLUMNS \/ 2)/' "${bf16[@]}"
         edit $f 'memory: never freed' 's/if \(warp == MULTIPLIER\) gpu::tmem_dealloc[^;]*;//' "${bf16[@]}"
         edit $f 'memory: half of it freed' 's/(tmem_dealloc<CTAS>\(bar\.memory, TILE::COLUMNS)/\1 \/ 2/' "${bf16[@]}"
-        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/' "${bf16[@]}"
-        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/' "${bf16[@]}"
         edit $f 'split: parts in one place' 's/t\.split \* p\.batch \+ t\.batch/t.batch/' "${bf16[@]}"
-        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/' "${bf16[@]}"
         edit $f 'scales: of the first 64 of k' 's/TILE::B_BYTES \+ step \* SCALES/TILE::B_BYTES + 0 * step * SCALES/' "${nvfp4[@]}"
         edit $f 'scales of B: of the first 128 columns' 's/TILE::SCALES_A \+ i \* STEPS \* SCALES\)\);/TILE::SCALES_A));/' "${nvfp4[@]}"
         edit $f 'scales of B: in one place' 's/at_b \+ 4 \* i,/at_b,/' "${nvfp4[@]}"
@@ -327,23 +313,57 @@ else
         edit $f 'scales of B: of the first tile' 's/p\.scales_n \+ t\.col \/ 128/p.scales_n/' "${nvfp4[@]}"
         edit $f 'scales: of the first k-tile' 's/full, 0, kt \* STEPS/full, 0, 0 * kt/g' "${nvfp4[@]}"
         edit $f 'scales: in place of sums' 's/AT_A = BUFFERS \* BN/AT_A = BN \/ 2/' "${nvfp4[@]}"
-        edit $f 'scales of tensors: one alone' 's/p\.alpha \* \*p\.a_scale \* \*p\.b_scale : p\.alpha;/p.alpha * *p.a_scale : p.alpha;/' "${nvfp4[@]}"
         edit $f 'nvfp4, shape: of one block' 's/shape_nvfp4\(BM \* CTAS/shape_nvfp4(BM/' "${nvfp4[@]}"
+        edit $f 'scales of B: over those of A' 's/AT_B = AT_A \+ 4 \* STEPS/AT_B = AT_A/' "${nvfp4[@]}"
+        edit $f 'scales of B: in one block alone' 's/cp_scales<CTAS>\(( *\n *)at_b/cp_scales<1>(\1at_b/' "${nvfp4[@]}"
         f=matmul_tcgen05_nvfp4.cu
         edit $f 'scales: not in the order of tensor memory' 's/words\[32 \* \(at % 4\) \+ at \/ 4\]/words[at]/' "${nvfp4[@]}"
         edit $f 'scales: of the row before' 's/\(i \* rows \+ row\) \* width/(i * rows + row - (row > 0)) * width/' "${nvfp4[@]}"
         edit $f 'scales: one of four in rows of odd length' 's/e < 4; e\+\+\)/e < 1; e++)/' "${nvfp4[@]}"
         edit $f 'scales: of B from A' 's/pack_scales\(scratch, a, i\)/pack_scales(scratch, a, 0)/' "${nvfp4[@]}"
+        f=fma_tcgen05.cu
+        edit $f 'sums: of the tile before as well' 's/db \+ step, j > i\)/db + step, true)/' $f bf16
+        edit $f 'sums: of the last instruction alone' 's/db \+ step, j > i\)/db + step, false)/' $f bf16
+        edit $f 'sums: of half of the columns' 's/SHAPE = gpu::tcgen05_shape\(FORMAT, M, N\)/SHAPE = gpu::tcgen05_shape(FORMAT, M, N \/ 2)/' $f bf16
+        edit $f 'sums: half of them are taken out' 's/col < N;/col < N \/ 2;/' $f bf16
+        edit $f 'sums: lanes of the first warp' 's/t \/ WARP \* WARP\) << 16/0 * t) << 16/' $f bf16
+        edit $f 'done: always the same parity' 's/parity \^= 1;/;/' $f bf16
+        edit $f 'done: two arrivals' 's/mbar_init\(done, 1\)/mbar_init(done, 2)/' $f bf16
+        edit $f 'the rest of k: a whole instruction' 's/< full \? da : dr/< full + 1 ? da : dr/' $f bf16
+        edit $f 'the rest of k: a round too many' 's/ROUNDS\) \/ 2 < rounds/ROUNDS) \/ 2 <= rounds/' $f bf16
+        edit $f 'tiles: over the end of the own part' 's/min\(end, \(tile \+ 1\) \* each\)/(tile + 1) * each/' $f bf16
+        edit $f 'lanes: of the first tile' 's/lane = tile \* \(M \* N\)/lane = 0 * tile/' $f bf16
+        edit $f 'memory: a quarter of it' 's/tmem_alloc<1>\(memory, COLUMNS\)/tmem_alloc<1>(memory, COLUMNS \/ 2)/' $f bf16
+        edit $f 'memory: never freed' 's/if \(t < WARP\) gpu::tmem_dealloc[^;]*;//' $f bf16
+        edit $f 'scales of B: of 128 columns' 's/i < 2; i\+\+/i < 1; i++/' $f nvfp4
+        edit $f 'scales of B: in one place' 's/AT_B \+ 4 \* i,/AT_B,/' $f nvfp4
+        edit $f 'scales of B: those of A' 's/scales_desc\(scales \+ SCALES\)/scales_desc(scales)/' $f nvfp4
+        edit $f 'scales of A: in place of sums' 's/AT_A = N,/AT_A = N - 4,/' $f nvfp4
+        edit $f 'scales: the first alone' 's/0x7fu\) << 8;/0u) << 8;/' $f nvfp4
+        edit $f 'codes: without signs' 's/0x80 \? 10 : 2/0x80 ? 2 : 2/' $f nvfp4
+        edit $f 'the rest of k: pairs of the first 32 codes' 's/which \/ 2 \* NVFP4_BLOCK/0 * which/' $f nvfp4
+        edit $f 'the rest of k: half a byte too many' 's/pair \+ 1 < rounds/pair < rounds/' $f nvfp4
+        edit $f 'nvfp4, shape: half of the columns' 's/tcgen05_shape_nvfp4\(M, N\)/tcgen05_shape_nvfp4(M, N \/ 2)/' $f nvfp4
         f=tcgen05_launch.cuh
-        edit $f 'map: rows and columns' 's/k_major \? p\.k : extent/k_major ? extent : p.k/' "${bf16[@]}"
-        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/' "${bf16[@]}"
-        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/' "${bf16[@]}"
-        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
-        edit $f 'map: the rows of C' 's/static_cast<uint64_t>\(p\.m\),/static_cast<uint64_t>(p.m - 1),/' "${bf16[@]}"
-        edit $f 'map: the swizzle of C' 's/32,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/32,\1CU_TENSOR_MAP_SWIZZLE_NONE/' "${bf16[@]}"
         edit $f 'map: lines of scales' 's/k_tiles \* tcgen05::STEPS\)/k_tiles * tcgen05::STEPS - 4)/' "${nvfp4[@]}"
-        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/' "${bf16[@]}"
-        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, tcgen05::ROW\)\)/OPERAND::SIZE - 63, tcgen05::ROW))/' "${bf16[@]}"
+        edit $f 'map: rows of C of one warpgroup' 's/map_product<P>\(&map\.c, q, 32\)/map_product<P>(\&map.c, q, 16)/' "${bf16[@]}"
+        edit $f 'form: half boxes where there are none' 's/cluster == 1 \|\| half_boxes/true/' "${bf16[@]}"
+        f=tma_product.cuh
+        edit $f 'cluster: the same rows of A and C' 's/\* cluster \+ rank\) \* BM/* cluster) * BM/'
+        edit $f 'split: all of them the first k-tiles' 's/first = split \* p\.k_each/first = 0 * split/'
+        edit $f 'split: over the end of the first one' 's/min\(first \+ p\.k_each, p\.k_tiles\)/p.k_tiles/'
+        edit $f 'split: one part is not added' 's/split = 1; split < p/split = 2; split < p/'
+        edit $f 'scales of tensors: one alone' 's/p\.alpha \* \*p\.a_scale \* \*p\.b_scale/p.alpha * *p.a_scale/' "${nvfp4[@]}"
+        edit $f 'map: rows and columns' 's/k_major \? k : extent/k_major ? extent : k/'
+        edit $f 'map: the pitch' 's/\(x\.pitch\)/(x.pitch + 16)/'
+        edit $f 'map: boxes of half as many rows' 's/k_major \? box : 64/k_major ? box : 32/'
+        edit $f 'map: the swizzle of operands' 's/box : 64\), CU_TENSOR_MAP_SWIZZLE_128B/box : 64), CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'map: the rows of C' 's/m = static_cast<uint64_t>\(p\.m\),/m = static_cast<uint64_t>(p.m - 1),/'
+        edit $f 'map: the swizzle of C' 's/rows,([ \n]*)CU_TENSOR_MAP_SWIZZLE_128B/rows,\1CU_TENSOR_MAP_SWIZZLE_NONE/'
+        edit $f 'units: one is left out' 's/p\.batch \* form\.splits \* q\.units_m \* q\.tiles_n/\0 - 1/'
+        edit $f 'k: the last tile is left out' 's/OPERAND::SIZE, TMA_ROW\)\)/OPERAND::SIZE - 63, TMA_ROW))/'
+        edit $f 'bulk: rows of C at any address' 's/ % 16 == 0 && q\.splits == 1/ % 2 == 0 \&\& q.splits == 1/'
+        edit $f 'bulk: with beta' 's/p\.beta == 0 && //'
     }
 fi
 
@@ -480,6 +500,30 @@ else
         wrapper 'shape: majorness swapped' 's/\(a_mn_major\) << 15/(b_mn_major) << 15/; s/\(b_mn_major\) << 16/(a_mn_major) << 16/' "${tcgen05[@]}"
         wrapper 'shape: half of N' 's/uint32_t\(n \/ 8\)/uint32_t(n \/ 16)/' "${tcgen05[@]}"
         wrapper 'shape: M of a pair' 's/uint32_t\(m \/ 16\)/uint32_t(128 \/ 16)/' "${tcgen05[@]}"
+        wrapper 'descriptor: start' 's/0x3FFFF\) >> 4\) \| uint64_t\(leading/0x3FFFF) >> 5) | uint64_t(leading/' "${tcgen05[@]}"
+        wrapper 'descriptor: base offset' 's/uint64_t\(1\) << 46 \|/uint64_t(9) << 46 |/' "${tcgen05[@]}"
+        wrapper 'descriptor: leading offset as an address' 's/uint64_t\(1\) << 46 \|/uint64_t(65) << 46 |/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: start' 's/0x3FFFF\) >> 4\) \| uint64_t\(16/0x3FFFF) >> 5) | uint64_t(16/' "${tcgen05[@]}"
+        wrapper 'descriptor of scales: swizzled' 's/uint64_t\(1\) << 46;/uint64_t(1) << 46 | uint64_t(2) << 61;/' "${tcgen05[@]}"
+        wrapper 'shape: A is negated' 's/return 1u << 4 \|/return 1u << 13 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: B is negated' 's/return 1u << 4 \|/return 1u << 14 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: A is sparse' 's/return 1u << 4 \|/return 1u << 2 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'shape: sums are cut off' 's/return 1u << 4 \|/return 1u << 3 | 1u << 4 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the format of A' 's/return 1u << 7 \| 1u << 10 \|/return 1u << 10 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the format of B' 's/return 1u << 7 \| 1u << 10 \|/return 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the id of scales of A' 's/return 1u << 7 \|/return 1u << 29 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: the id of scales of B' 's/return 1u << 7 \|/return 1u << 4 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: 96 of k' 's/return 1u << 7 \|/return 1u << 31 | 1u << 7 |/' "${tcgen05[@]}"
+        wrapper 'nvfp4, shape: half of N' 's/(1u << 10 \| uint32_t\(n \/ )8/\116/' "${tcgen05[@]}"
+        wrapper 'mma: sums 32 columns on' 's/::"r"\(d\),/::"r"(d + 32),/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of A four columns on' 's/"r"\(scales_a\)/"r"(scales_a + 4)/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of B four columns on' 's/"r"\(scales_b\)/"r"(scales_b + 4)/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4: scales of 32 of k' 's/scale_vec::4X/scale_vec::2X/' "${tcgen05[@]}"
+        wrapper 'mma nvfp4, a pair: of one block' 's/cta_group::2\.kind::mxf4nvf4/cta_group::1.kind::mxf4nvf4/' "${tcgen05[@]}"
+        wrapper 'cp, a pair: of one block' 's/(tcgen05\.cp\.)cta_group::2/\1cta_group::1/' "${tcgen05[@]}"
+        wrapper 'commit, a pair: of one block' "$join"'s/(tcgen05\.commit\.)cta_group::2(\.mbarrier::arrive::one\.shared::cluster\.multicast)/\1cta_group::1\2/' "${tcgen05[@]}"
+        wrapper 'commit, multicast: all blocks' 's/"h"\(mask\)/"h"(uint16_t(0xffff))/' "${tcgen05[@]}"
+        wrapper 'ld: a column on' 's/ : "r"\(address\)/ : "r"(address + 1)/' "${tcgen05[@]}"
         wrapper 'nvfp4, shape: scales of powers of two' 's/return 1u << 7 \|/return 1u << 23 | 1u << 7 |/' "${tcgen05[@]}"
         wrapper 'mma: A and B swapped' 's/"l"\(da\), "l"\(db\)/"l"(db), "l"(da)/' "${tcgen05[@]}"
         wrapper 'mma: overwrites for adds' 's/setp\.ne\.b32 p, %4/setp.eq.b32 p, %4/' "${tcgen05[@]}"
