@@ -76,7 +76,6 @@ static uint32_t sum_words(const uint32_t *x, size_t n) {
 static int probe_l2_bandwidth(struct probing *p) {
     const int64_t tiles = 3 * p->gpu->l2_bytes / 8 / PROBE_TILE_BYTES,
                   bytes = tiles * PROBE_TILE_BYTES;
-    const int64_t volume = p->emulated ? 2 * bytes : (int64_t)4 << 30, passes = volume / bytes + 1;
     uint32_t *host = NULL, *device = NULL, *sum = NULL, got = 0;
     double time[RUNS];
     char setting[64], size[32];
@@ -85,6 +84,7 @@ static int probe_l2_bandwidth(struct probing *p) {
         put_none(p, "bandwidth L2 read", "", "GB/s", "refused", "the device names no L2 size");
         return 0;
     }
+    const int64_t volume = p->emulated ? 2 * bytes : (int64_t)4 << 30, passes = volume / bytes + 1;
     format_bytes((double)bytes, size, sizeof size);
     snprintf(setting, sizeof setting, "%s, 3/8 of L2", size);
     host = malloc((size_t)bytes);

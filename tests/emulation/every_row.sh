@@ -137,6 +137,7 @@ for op in "${ops[@]}"; do
     fi
     export SIMT_LAUNCHES=$folder/$leg.$op.launches.txt
     rm -f "$log" "$SIMT_LAUNCHES"
+    unset SIMT_SMS
     if [ "$op" = probes ]; then
         [[ $leg != ptx* ]] || export ROOFLINE_EMULATE_PTX=$ptx/${leg#ptx}
         "${launcher[@]}" "$program" peaks --effort smoke --time 0.001 --device emu:sm_$main --quiet >"$log" 2>&1 || failed=1

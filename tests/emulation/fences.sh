@@ -40,7 +40,7 @@ of matvec 80 "$tickets" --op matvec --dtype fp32 --impl best --shape 32x512 --la
 of bulk 90a $proxy --op fill --dtype fp32 --impl bulk --shape 4099
 of bulk 90a $init --op copy --dtype fp32 --impl bulk --shape 4099
 of fma_wgmma 90a "$proxy wgmma.fence" --op fma --dtype bf16 --impl wgmma --shape 129x256
-of matmul_wgmma_bf16 90a "$proxy $init wgmma.fence" --op matmul --dtype bf16 --impl 'wgmma*' --shape 72x96x100 # by stmatrix
-of matmul_wgmma_tf32 90a $proxy --op matmul --dtype tf32 --impl 'wgmma*' --shape 72x96x100
-of matmul_tcgen05_bf16 100a "$proxy $init" --op matmul --dtype bf16 --impl 'tcgen05*' --shape 130x96x100
+of matmul_wgmma_bf16 90a "$proxy $init wgmma.fence" --op matmul --dtype bf16 --impl 'wgmma*' --layout nn --shape 72x96x96 # by stmatrix
+of matmul_wgmma_tf32 90a $proxy --op matmul --dtype tf32 --impl 'wgmma*' --layout nt --shape 72x96x96
+of matmul_tcgen05_bf16 100a "$proxy $init" --op matmul --dtype bf16 --impl 'tcgen05*' --layout nn --shape 130x96x96
 exit $failed

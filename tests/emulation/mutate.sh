@@ -75,6 +75,17 @@ arguments_of() {
     *wgmma*) echo "--op matmul --impl wgmma* --layout nn,nt,tn --shape 300x520x328,72x96x500,130x77x96,60x136x200,100x264x96,200x136x200,60x520x64,60x72x6000,200x136x3000" ;;
     esac
 }
+# The dtypes whose kernels a unit has, where its name says it: others need not run.
+dtypes_of() {
+    case $1 in
+    *_bf16.cu) echo bf16 ;;
+    *_fp16.cu) echo fp16 ;;
+    *_tf32.cu) echo tf32 ;;
+    *_fp64.cu) echo fp64 ;;
+    *_fp8.cu) echo fp8_e4m3,fp8_e5m2 ;;
+    *_nvfp4.cu) echo nvfp4 ;;
+    esac
+}
 # Generation, order and asynchrony of each check. 89: where fp8 is native. In random order four blocks work at a time, up to sm_89.
 schedules_of() {
     case $1 in
@@ -109,9 +120,10 @@ check_fails() {
 # hunt FILE DESCRIPTION [UNIT DTYPES]: $work/kernels has a mutant of FILE: of its units one after the other, or of UNIT, until
 # the checks of its ops fail.
 hunt() {
-    local file=$1 text=$2 dtypes=${4:-$dtypes} unit ops caught='' schedule link units=0 scope
+    local file=$1 text=$2 wanted=${4:-$dtypes} dtypes unit ops caught='' schedule link units=0 scope
     for unit in ${3:-$(units_of "$file" | grep -vx 'probes\.cu')}; do # probes measure, no check runs them
         units=$((units + 1))
+        dtypes=${wanted:-$(dtypes_of "$unit")}
         scope=$unit
         case $file in bulk*) scope=$file ;; esac # of many rows the few that use it
         ops=$(ops_of "$unit")

@@ -130,15 +130,19 @@ void note_ordinary_write(const void *p, size_t n) {
     const quiet q;
     block *b = owner_of(p);
     if (b->unfenced.empty()) b->unfenced.resize(WINDOW / 4);
-    for (size_t i = smem_u32(p) / 4; i < (smem_u32(p) + n + 3) / 4; i++)
-        b->unfenced[i] = static_cast<uint16_t>(cur->linear + 1);
+    const uint32_t first = smem_u32(p) / 4, end = (smem_u32(p) + static_cast<uint32_t>(n) + 3) / 4;
+    for (uint32_t i = first; i < end; i++) b->unfenced[i] = static_cast<uint16_t>(cur->linear + 1);
+    b->written[cur->linear].push_back({first, end});
 }
 
 void proxy_fence() {
     const quiet q;
     mbar_fence_init();
-    for (auto &by : cur->block->unfenced)
-        if (by == cur->linear + 1) by = 0;
+    block *b = cur->block;
+    for (const auto &[first, end] : b->written[cur->linear])
+        for (uint32_t i = first; i < end; i++)
+            if (b->unfenced[i] == cur->linear + 1) b->unfenced[i] = 0;
+    b->written[cur->linear].clear();
 }
 
 void check_fenced(const block *b, uint32_t offset, size_t bytes, const char *op) {

@@ -328,6 +328,7 @@ static void start_block(block &b, uint3 idx, const launch_shape &l, bool whole) 
     b.begun = false;
     b.mbarriers.clear();
     b.unfenced.clear();
+    b.written.assign(b.threads.size(), {});
     b.seen.clear();
     b.dynamic_seen = false;
     for (auto &g : b.warpgroups) g.registers = 0;

@@ -198,6 +198,7 @@ struct block {
     std::unordered_map<uint32_t, phase_barrier> mbarriers; /* by offset */
     /* Of each word of the window, which thread has written it by an ordinary store and not fenced since: its number + 1. Empty: none. */
     std::vector<uint16_t> unfenced;
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> written; /* those words, by thread */
     std::vector<bool> seen; /* static variables touched, by key */
     bool dynamic_seen;
     struct tensor_memory *tensor; /* NULL: not used yet */

@@ -85,19 +85,20 @@ static void read_operand(const block *b, element t, uint64_t desc, bool mn_major
 /* The warp's 16 rows. D[m][n] is in lane 4 (m % 8) + n % 8 / 2, register 4 (n / 8) + 2 (m / 8) + n % 2. */
 static void multiply(const block *b, const wgmma_op &o) {
     const int K = static_cast<int>(32 / bytes_of(o.a)), N = o.N;
-    static std::vector<float> A(16 * 32), B(256 * 32), sums(256);
-    read_operand(b, o.a, o.desc_a, o.transpose_a, 16 * o.warp, 16, K, A.data());
-    read_operand(b, o.b, o.desc_b, o.transpose_b, 0, N, K, B.data());
+    static float A[16 * 32], B[256 * 32], sums[256];
+    read_operand(b, o.a, o.desc_a, o.transpose_a, 16 * o.warp, 16, K, A);
+    read_operand(b, o.b, o.desc_b, o.transpose_b, 0, N, K, B);
     for (int m = 0; m < 16; m++) {
-        std::fill(sums.begin(), sums.end(), 0.0f);
+        std::fill_n(sums, N, 0.0f);
         for (int k = 0; k < K; k++) {
-            const float a = A[static_cast<size_t>(k * 16 + m)], *row = B.data() + k * N;
-            for (int n = 0; n < N; n++) sums[static_cast<size_t>(n)] += a * row[n];
+            const float a = A[k * 16 + m], *row = B + k * N;
+            for (int n = 0; n < N; n += 8) /* of a known length, so that it is done at once */
+                for (int i = 0; i < 8; i++) sums[n + i] += a * row[n + i];
         }
         for (int n = 0; n < N; n++) {
             const int lane = m % 8 * 4 + n % 8 / 2, r = n / 8 * 4 + m / 8 * 2 + n % 2;
             float &d = *o.d[static_cast<size_t>(lane * (N / 2) + r)];
-            d = (o.accumulate ? d : 0.0f) + sums[static_cast<size_t>(n)];
+            d = (o.accumulate ? d : 0.0f) + sums[n];
         }
     }
 }
