@@ -399,11 +399,25 @@ static void row_by_row(const struct product *p, struct block *b) {
     }
 }
 
+/* What one of `tiles` tiles fetches of the next product of a batch, which follows in memory. */
+static struct panel_ahead next_of_batch(const char *A, int64_t a_bytes, const char *B,
+                                        int64_t b_bytes, int64_t tile, int64_t tiles) {
+    const int64_t of_a = a_bytes / FETCHED, pieces = of_a + b_bytes / FETCHED,
+                  from = pieces * tile / tiles, to = pieces * (tile + 1) / tiles;
+    const char *at =
+        from < of_a ? A + a_bytes + from * FETCHED : B + b_bytes + (from - of_a) * FETCHED;
+    return (struct panel_ahead){at, FETCHED, (from < of_a ? smaller(to, of_a) : to) - from,
+                                INT64_MAX, 0};
+}
+
 /* The same without what only larger products need, which takes longer than the smallest ones. */
-static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
+static inline __attribute__((always_inline)) void
+multiply_here(const struct packed *g, const struct args *a, const struct plan *plan, const char *A,
+              const char *B, char *C, const bool fetch_next) {
     const bool a_transposed = a->layout == LAYOUT_TN, by_rows = plan->row_by_row;
     const int64_t m = a->s.m, n = a->s.n, k = a->s.k, rows = g->tile_rows, cols = g->tile_cols,
                   bytes = (int64_t)g->element_bytes, a_lane = a_transposed ? 1 : k;
+    const int64_t tiles = fetch_next ? (m + rows - 1) / rows * ((n + cols - 1) / cols) : 0;
     struct tile_job t = {
         .steps = k,
         .A = {.step = a_transposed ? m : 1, .lane = a_lane * bytes},
@@ -414,12 +428,13 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
         .beta = a->beta,
         .hints = plan->hints,
     };
-    for (int64_t i = 0, j = 0; i < m && j < n;) {
-        t.A.at = (const char *)a->buf[0] + i * a_lane * bytes;
-        t.B.at = (const char *)a->buf[1] + j * bytes;
-        t.C = (char *)a->buf[2] + (i * n + j) * bytes;
+    for (int64_t i = 0, j = 0, tile = 0; i < m && j < n; tile++) {
+        t.A.at = A + i * a_lane * bytes;
+        t.B.at = B + j * bytes;
+        t.C = C + (i * n + j) * bytes;
         t.rows = (int)smaller(rows, m - i);
         t.cols = (int)smaller(cols, n - j);
+        if (fetch_next) t.ahead = next_of_batch(A, m * k * bytes, B, k * n * bytes, tile, tiles);
         g->tile(&t);
         if (by_rows) {
             j += cols;
@@ -428,6 +443,25 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
             i += rows;
             if (i >= m) i = 0, j += cols;
         }
+    }
+}
+
+static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
+    multiply_here(g, a, plan, a->buf[0], a->buf[1], a->buf[2], false);
+}
+
+static __attribute__((noinline)) void multiply_plain_batches(const struct packed *g,
+                                                             const struct args *a,
+                                                             const struct plan *plan,
+                                                             struct range batches) {
+    enum { WORTH_FETCHING = 64 << 10 }; /* A and B; smaller ones are as fast without */
+    const int64_t bytes = (int64_t)g->element_bytes, a_bytes = a->s.m * a->s.k * bytes,
+                  b_bytes = a->s.k * a->s.n * bytes, c_bytes = a->s.m * a->s.n * bytes;
+    const char *A = a->buf[0], *B = a->buf[1];
+    char *C = a->buf[2];
+    for (int64_t i = batches.begin; i < batches.end; i++) {
+        const bool fetch_next = i + 1 < batches.end && a_bytes + b_bytes >= WORTH_FETCHING;
+        multiply_here(g, a, plan, A + i * a_bytes, B + i * b_bytes, C + i * c_bytes, fetch_next);
     }
 }
 
@@ -532,6 +566,10 @@ size_t packed_scratch(const struct packed *g, const struct args *a) {
 
 static void multiply_batches(const struct packed *g, const struct args *a, const struct plan *plan,
                              struct range batches, int thread, char *scratch) {
+    if (plan->plain) {
+        multiply_plain_batches(g, a, plan, batches);
+        return;
+    }
     for (int64_t i = batches.begin; i < batches.end; i++) {
         const struct product p = product_of(g, a, i, plan, scratch);
         multiply(&p, thread);
