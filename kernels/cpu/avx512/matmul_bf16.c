@@ -18,6 +18,12 @@ static inline __m512bh pairs_all(const void *p) {
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
+static inline __m512bh half_of_pair(const void *p) {
+    uint16_t first;
+    memcpy(&first, p, sizeof first);
+    return (__m512bh)_mm512_set1_epi32(first);
+}
+
 /* Two runs of B, p and p + 1, become pairs: the first and the second half of them. */
 static inline void interleave(__m512i even, __m512i odd, __m512i *first, __m512i *second) {
     static const uint16_t low[2 * F32_LANES] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
@@ -33,6 +39,11 @@ static inline void pairs_of_matrix(const char *p, int64_t step, __m512bh *first,
     interleave(_mm512_loadu_si512(p), _mm512_loadu_si512(p + step / 2), &v, &w);
     *first = (__m512bh)v;
     *second = (__m512bh)w;
+}
+static inline void halves_of_matrix(const char *p, __m512bh *first, __m512bh *second) {
+    *first = (__m512bh)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    *second =
+        (__m512bh)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p + 1));
 }
 
 /* Subnormal results count as zero as well: an eighth of the instructions of `bf16_store`. */
@@ -51,9 +62,11 @@ static inline void bf16_store_normal_part(uint16_t *x, f32s v, int n) {
 #define LANES             F32_LANES
 #define MULTIPLY(a, b, c) _mm512_dpbf16_ps(c, a, b)
 #define BROADCAST(p)      pairs_all(p)
+#define HALF_OF_LANE(p)   half_of_pair(p)
 #define LOAD_LANES(p)     pairs_load(p)
 #define STORE_LANES(p, v) _mm512_storeu_si512(p, (__m512i)(v))
 #define LANES_OF_MATRIX   pairs_of_matrix
+#define HALVES_OF_MATRIX  halves_of_matrix
 #define V_ZERO            f32_zero
 #define V_ALL             f32_all
 #define V_MUL             f32_mul

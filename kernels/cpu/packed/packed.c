@@ -100,12 +100,6 @@ static bool readable(const struct packed *g, bool adjacent) {
            (g->k_per_step == 1 || !adjacent);
 }
 
-/* The block of k that begins at p0: read in place, what is no whole step is a block of its own. */
-static int64_t block_of_k(const struct packed *g, const struct plan *plan, int64_t k, int64_t p0) {
-    const int64_t kc = smaller(plan->kc, k - p0), whole = kc - (kc & (g->k_per_step - 1));
-    return plan->a == IN_PLACE && whole > 0 ? whole : kc;
-}
-
 /* Waking a thread costs about a microsecond: not for less work than some of them. */
 static int team_for(struct shape s, int threads) {
     const double worth_a_thread = 1e6, flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
@@ -137,11 +131,9 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
                                                            : SHARED;
     /* Rows of A 4 KiB apart share the sets of a level-1 cache. */
     p.fetch_a = s.m * s.k * lane > level2 / 2;
-    const bool rows_near = s.k <= p.kc && s.k * lane < 4096, whole = whole_steps(g, s.k);
-    const bool a_in_place = a_lanes_adjacent      ? s.m * s.k * lane <= level2 / 8
-                            : few_panels && whole ? true
-                            : few_panels          ? p.fetch_a /* worth another block of k */
-                                                  : rows_near && whole;
+    const bool rows_near = s.k <= p.kc && s.k * lane < 4096;
+    const bool a_in_place =
+        a_lanes_adjacent ? s.m * s.k * lane <= level2 / 8 : few_panels || rows_near;
     p.a = a_in_place && readable(g, a_lanes_adjacent) ? IN_PLACE : OWN;
     p.row_by_row = few_panels && p.a == IN_PLACE && p.b != OWN;
     p.nc = p.b == SHARED ? even_block(s.n, (int64_t)c.last / 4 / k_bytes, g->tile_cols)
@@ -151,7 +143,7 @@ static struct plan plan_of(const struct packed *g, struct shape s, enum layout l
     p.plain = threads == 1 && p.a == IN_PLACE && p.b == IN_PLACE && !p.fetch_a && s.k <= p.kc &&
               s.n % g->lanes == 0 && (last_rows == 0 || (g->heights >> last_rows & 1));
 
-    const bool several_blocks = g->finish && block_of_k(g, &p, s.k, 0) < s.k;
+    const bool several_blocks = g->finish && p.kc < s.k;
     if (p.b == SHARED && p.grid_m == 1)
         p.own_cols = (p.nc / g->tile_cols + threads - 1) / threads * g->tile_cols;
     p.shared_cols = p.own_cols > 0 ? p.own_cols * threads : p.nc;
@@ -246,7 +238,7 @@ struct block {
 
 static bool a_in_place(const struct product *p, const struct block *b, int64_t i) {
     const int64_t height = smaller(p->g->tile_rows, b->rows.end - i);
-    return p->plan->a == IN_PLACE && (p->g->heights >> height & 1) && whole_steps(p->g, b->kc);
+    return p->plan->a == IN_PLACE && (p->g->heights >> height & 1);
 }
 
 /* Packs the panel, and the rest of its group, where it has to be and where the block meets it for
@@ -257,10 +249,9 @@ static struct panel panel_of_a(const struct product *p, const struct block *b, i
     if (a_in_place(p, b, i)) return panel_in_place(g, &p->A, i, b->p0);
     const int64_t before = p->plan->a == IN_PLACE ? 0 : i - b->rows.begin, left = b->rows.end - i;
     char *at = b->own_a + before * steps_of(g, b->kc) * (int64_t)g->lane_bytes;
-    const bool one_of_many = p->plan->a == IN_PLACE && !whole_steps(g, b->kc);
     /* Rows contiguous along k: a panel at a time, whose rows the tile before has fetched. */
-    const int64_t group = one_of_many || p->A.p_step == 1 ? 1 : GROUP;
-    if ((first || one_of_many) && before / g->tile_rows % group == 0)
+    const int64_t group = p->A.p_step == 1 ? 1 : GROUP;
+    if (first && before / g->tile_rows % group == 0)
         g->pack(&p->A, i, (int)smaller(group * g->tile_rows, left), g->tile_rows, b->p0, b->kc, at);
     return (struct panel){at, g->tile_rows, (int64_t)g->lane_bytes};
 }
@@ -270,8 +261,7 @@ static struct panel panel_of_a(const struct product *p, const struct block *b, i
 static bool tiles_pack(const struct product *p, const struct block *b) {
     const struct packed *g = p->g;
     return (p->plan->b == OWN || (p->plan->b == SHARED && b->pack_shared)) && p->B.lane_step == 1 &&
-           readable(g, false) && whole_steps(g, b->kc) &&
-           b->rows.end - b->rows.begin >= g->tile_rows;
+           readable(g, false) && b->rows.end - b->rows.begin >= g->tile_rows;
 }
 
 /* *first: the panel for the first tile of it, which leaves it packed at *packed, or NULL. */
@@ -343,8 +333,10 @@ static void one_tile(const struct product *p, struct block *b, int64_t i, int64_
     const bool first = b->p0 == 0, last = b->p0 + b->kc >= p->a->s.k,
                first_use = j == b->cols.begin;
     char *C = p->C + (size_t)(i * n + j) * g->c_bytes;
+    const bool half_step = (packed_b || a_in_place(p, b, i)) && !whole_steps(g, b->kc);
     struct tile_job t = {
-        .steps = steps_of(g, b->kc),
+        .steps = steps_of(g, b->kc) - half_step,
+        .half_step = half_step,
         .A = panel_of_a(p, b, i, first_use),
         .B = B,
         .C = C,
@@ -407,11 +399,25 @@ static void row_by_row(const struct product *p, struct block *b) {
     }
 }
 
+/* What one of `tiles` tiles fetches of the next product of a batch, which follows in memory. */
+static struct panel_ahead next_of_batch(const char *A, int64_t a_bytes, const char *B,
+                                        int64_t b_bytes, int64_t tile, int64_t tiles) {
+    const int64_t of_a = a_bytes / FETCHED, pieces = of_a + b_bytes / FETCHED,
+                  from = pieces * tile / tiles, to = pieces * (tile + 1) / tiles;
+    const char *at =
+        from < of_a ? A + a_bytes + from * FETCHED : B + b_bytes + (from - of_a) * FETCHED;
+    return (struct panel_ahead){at, FETCHED, (from < of_a ? smaller(to, of_a) : to) - from,
+                                INT64_MAX, 0};
+}
+
 /* The same without what only larger products need, which takes longer than the smallest ones. */
-static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
+static inline __attribute__((always_inline)) void
+multiply_here(const struct packed *g, const struct args *a, const struct plan *plan, const char *A,
+              const char *B, char *C, const bool fetch_next) {
     const bool a_transposed = a->layout == LAYOUT_TN, by_rows = plan->row_by_row;
     const int64_t m = a->s.m, n = a->s.n, k = a->s.k, rows = g->tile_rows, cols = g->tile_cols,
                   bytes = (int64_t)g->element_bytes, a_lane = a_transposed ? 1 : k;
+    const int64_t tiles = fetch_next ? (m + rows - 1) / rows * ((n + cols - 1) / cols) : 0;
     struct tile_job t = {
         .steps = k,
         .A = {.step = a_transposed ? m : 1, .lane = a_lane * bytes},
@@ -422,12 +428,13 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
         .beta = a->beta,
         .hints = plan->hints,
     };
-    for (int64_t i = 0, j = 0; i < m && j < n;) {
-        t.A.at = (const char *)a->buf[0] + i * a_lane * bytes;
-        t.B.at = (const char *)a->buf[1] + j * bytes;
-        t.C = (char *)a->buf[2] + (i * n + j) * bytes;
+    for (int64_t i = 0, j = 0, tile = 0; i < m && j < n; tile++) {
+        t.A.at = A + i * a_lane * bytes;
+        t.B.at = B + j * bytes;
+        t.C = C + (i * n + j) * bytes;
         t.rows = (int)smaller(rows, m - i);
         t.cols = (int)smaller(cols, n - j);
+        if (fetch_next) t.ahead = next_of_batch(A, m * k * bytes, B, k * n * bytes, tile, tiles);
         g->tile(&t);
         if (by_rows) {
             j += cols;
@@ -436,6 +443,25 @@ static void multiply_plain(const struct packed *g, const struct args *a, const s
             i += rows;
             if (i >= m) i = 0, j += cols;
         }
+    }
+}
+
+static void multiply_plain(const struct packed *g, const struct args *a, const struct plan *plan) {
+    multiply_here(g, a, plan, a->buf[0], a->buf[1], a->buf[2], false);
+}
+
+static __attribute__((noinline)) void multiply_plain_batches(const struct packed *g,
+                                                             const struct args *a,
+                                                             const struct plan *plan,
+                                                             struct range batches) {
+    enum { WORTH_FETCHING = 64 << 10 }; /* A and B; smaller ones are as fast without */
+    const int64_t bytes = (int64_t)g->element_bytes, a_bytes = a->s.m * a->s.k * bytes,
+                  b_bytes = a->s.k * a->s.n * bytes, c_bytes = a->s.m * a->s.n * bytes;
+    const char *A = a->buf[0], *B = a->buf[1];
+    char *C = a->buf[2];
+    for (int64_t i = batches.begin; i < batches.end; i++) {
+        const bool fetch_next = i + 1 < batches.end && a_bytes + b_bytes >= WORTH_FETCHING;
+        multiply_here(g, a, plan, A + i * a_bytes, B + i * b_bytes, C + i * c_bytes, fetch_next);
     }
 }
 
@@ -469,7 +495,7 @@ static void multiply(const struct product *p, int thread) {
         b.cols = (struct range){jc + part.begin, jc + part.end};
         b.p0 = 0;
         do { /* k = 0: C = beta C */
-            b.kc = block_of_k(g, plan, k, b.p0);
+            b.kc = smaller(plan->kc, k - b.p0);
             const int64_t lane = steps_of(g, b.kc) * (int64_t)g->lane_bytes;
             b.pack_shared = share && !wait;
             if (wait)
@@ -540,6 +566,10 @@ size_t packed_scratch(const struct packed *g, const struct args *a) {
 
 static void multiply_batches(const struct packed *g, const struct args *a, const struct plan *plan,
                              struct range batches, int thread, char *scratch) {
+    if (plan->plain) {
+        multiply_plain_batches(g, a, plan, batches);
+        return;
+    }
     for (int64_t i = batches.begin; i < batches.end; i++) {
         const struct product p = product_of(g, a, i, plan, scratch);
         multiply(&p, thread);

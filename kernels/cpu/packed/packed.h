@@ -56,6 +56,7 @@ struct tile_job {
     struct rows_ahead rows_ahead;
     void *packed_b; /* where a whole tile leaves the lanes of B that it reads, packed; or NULL */
     bool hints;     /* also fetch what this one reads from level 2 into level 1 */
+    bool half_step; /* one step more, of which a matrix has half: the first of a pair */
 };
 typedef void tile_fn(const struct tile_job *t);
 
