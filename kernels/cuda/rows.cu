@@ -228,13 +228,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 }
 
 /* Two blocks of 512 threads leave 64 registers, which is too few for two words an element, for the unpacking of lone bytes
- * and, in one block a row, of lone halves. */
+ * and, in one block a row, of lone halves. On sm_120, where ptxas has less use of them, one block a multiprocessor has bytes
+ * enough in flight for GDDR. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+template <enum dtype D, int W, class TEAM> constexpr int RESIDENT = 1;
+#else
 template <enum dtype D, int W, class TEAM>
 constexpr int RESIDENT = sizeof(wide<D>) == 8 || (W == 1 && sizeof(stored<D>) == 1) ||
                                  (W == 1 && sizeof(stored<D>) == 2 &&
                                   std::is_same<TEAM, block_team>::value)
                              ? 1
                              : 2;
+#endif
 
 template <enum op_id OP, enum dtype D, int W, int PIECES, class TEAM>
 __global__ void __launch_bounds__(BLOCK, RESIDENT<D, W, TEAM>)
