@@ -65,7 +65,7 @@ case $limit in '' | *[!0-9]*) refuse "--limit '$limit': a number of seconds" ;; 
 case $out in /* | results/*) ;; *) out=$start/$out ;; esac
 folder=build/gpu
 program=${ROOFLINE:-$folder/roofline}
-selftest=${ROOFLINE_SELFTEST:-$folder/cuda_selftest}
+selftest=${ROOFLINE_SELFTEST:-$folder/tests/cuda_selftest}
 mkdir -p "$out" || exit 2
 
 # ---- parts: output goes to the terminal and to a file of the part's name ----
@@ -93,7 +93,8 @@ mkdir -p "$out" || exit 2
         fi
         # the tests of the CPU and of the emulation stay out
         cmake -S . -B $folder -DCMAKE_BUILD_TYPE=Release -DROOFLINE_CUDA=ON -DROOFLINE_JSON=OFF "-DROOFLINE_CUDA_ARCHS=${archs:-AUTO}" &&
-            cmake --build $folder --parallel "$(nproc)" --target roofline cuda_selftest
+            cmake --build $folder --parallel "$(nproc)" --target roofline cuda_selftest &&
+            have $folder/roofline && have $folder/tests/cuda_selftest
     }
     part_selftest() { have "$selftest" && "$selftest"; }
     part_check() {
