@@ -215,7 +215,7 @@ template <class A> struct shared_sums {
 };
 
 /* Whether this block is the last of gridDim.y on its tile; if so it sees what the others have stored. Thread 0's fences hold
- * for all threads of its block, through the barriers around them. */
+ * for all threads of its block, through the barriers around them: causality order, PTX ISA 9.0, 8.9.5. */
 DEV bool is_last_block(unsigned *arrived) {
     SMEM(bool, last, );
     __syncthreads(); /* all threads have stored their partial sums */
