@@ -148,16 +148,16 @@ mkdir -p "$out" || exit 2
     }
     # in_turns PART IMPL DTYPE...: 480 s at most for 8192^3 and 16384x32768x8192 in every format; --limit has to allow for it.
     in_turns() {
-        local result=0 dtype into=$out/$1 impl=$2 shapes=4096x4096x4096,8192x8192x8192,16384x32768x8192,64x8192x8192,8192x64x8192
+        local result=0 dtype there=$out/$1 impl=$2 shapes=4096x4096x4096,8192x8192x8192,16384x32768x8192,64x8192x8192,8192x64x8192
         have "$program" "$device" || return
         [ $tiny = 0 ] || shapes=144x136x80
         for dtype in "${@:3}"; do
             local layout=nn,nt,tn
             case $dtype in fp8* | nvfp4) layout=nt ;; esac # the one that needs no pre-pass
-            "$program" bench --device "$device" --out "$into" --resume --quiet --op matmul --dtype "$dtype" \
+            "$program" bench --device "$device" --out "$there" --resume --quiet --op matmul --dtype "$dtype" \
                 --impl "$impl" --vs vendor --layout $layout --shape $shapes --time 0.3 --fill normal || result=1
         done
-        "$program" summary "$into" >"$into/summary.txt" || result=1
+        "$program" summary "$there" >"$there/summary.txt" || result=1
         return $result
     }
     part_hopper() { in_turns hopper 'wgmma*' bf16 fp16 tf32 fp8_e4m3 fp8_e5m2; }
@@ -191,8 +191,12 @@ for part in "${parts[@]}"; do
     (limited "$part") 2>&1 | tee "$out/$part.txt"
     status=${PIPESTATUS[0]}
     [ "$status" = 0 ] || failed+=("$part")
-    printf -- '---- %s: %s, %d s\n' "$part" "$([ "$status" = 0 ] && echo passed || echo "FAILED ($status)")" \
-        $((SECONDS - begin)) | tee -a "$out/parts.txt"
+    case $status in
+    0) verdict=passed ;;
+    143) verdict="NOT DONE in $limit s (--limit)" ;;
+    *) verdict="FAILED ($status)" ;;
+    esac
+    printf -- '---- %s: %s, %d s\n' "$part" "$verdict" $((SECONDS - begin)) | tee -a "$out/parts.txt"
     if [ "$status" != 0 ] && [ "$part" = build ]; then break; fi
 done
 printf '\nresults: %s\n' "$out"
