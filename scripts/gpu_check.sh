@@ -116,7 +116,10 @@ mkdir -p "$out" || exit 2
         local small=(bench --device "$device" --in-process --quiet --time 0.001 --interval 50 --impl "$ours")
         local ops=copy,axpy,cast_from_fp32,sum,dot,softmax,layernorm,transpose,matvec,matmul,bmm
         local vectors=100003 rows=70x1000,5x9000 cubes=150x280x136
-        [ $tiny = 0 ] || ops=copy vectors=1003 rows=7x100 cubes=15x28x24
+        if [ $tiny = 1 ]; then
+            ops=copy vectors=1003 rows=7x100 cubes=15x28x24
+            small+=(--dtype fp32)
+        fi
         look() { $tool --tool "$1" --error-exitcode 1 --report-api-errors no "$program" "${@:2}" || result=1; }
         for check in racecheck synccheck; do
             look $check "${small[@]}" --op sum,dot --shape $vectors
