@@ -81,7 +81,7 @@ static int probe_l2_bandwidth(struct probing *p) {
     char setting[64], size[32];
     int error = 0;
     if (tiles < 1) {
-        put_none(p, "bandwidth L2 read", "", "GB/s", "refused", "the device names no L2 size");
+        put_none(p, "bandwidth L2 read", "", "GB/s", "refused", "no L2 size, or a tiny one");
         return 0;
     }
     const int64_t volume = p->emulated ? 2 * bytes : (int64_t)4 << 30, passes = volume / bytes + 1;

@@ -74,6 +74,9 @@ pass_if "probes: a refused launch: one that failed" [ "$(lines 'failed: cudaErro
 with sticky:9 "${peaks[@]}"
 pass_if "probes: an error that stays: status $status" [ "$status" -eq 2 ]
 pass_if "probes: an error that stays: where it began" [ "$(lines 'failed: cudaErrorIllegalAddress')" -eq 1 ]
+SIMT_SMS=1 run "${peaks[@]}" # an L2 of 64 KiB
+pass_if "probes: a tiny L2: status $status" [ "$status" -eq 0 ]
+pass_if "probes: a tiny L2 is refused" [ "$(lines 'L2 read .*refused: no L2 size, or a tiny one')" -eq 1 ]
 "$roofline" tokens "$SOURCE/LICENSE" -o text.bin >out
 trip=("$roofline" train --device emu:sm_90 --data text.bin --dim 32 --layers 1 --batch 2 --seq 16 --dtype bf16 --steps 4 --quiet)
 with alloc:5 "${trip[@]}"
