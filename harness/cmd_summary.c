@@ -248,15 +248,16 @@ static size_t print_odd(const struct rows *rows) {
         bad += broken;
         if (!over && !broken) continue;
         char shape[96];
-        if (bad + above == 1) puts("\nOdd rows");
+        if (bad + above == 1)
+            puts(
+                "\nOdd rows. Above its roof: data that stays in a faster cache, a mix of reads and "
+                "writes that suits the\nmemory better than the ceiling's, or a ceiling that was "
+                "disturbed.");
         if (bad + above > 20) continue;
         format_shape(r, shape, sizeof shape);
         printf("  %s.%s.%s %s, %" PRId64 " threads: ", r->op, r->impl, r->dtype, shape, r->threads);
         if (over)
-            printf(
-                "%.0f %% of its roof: part of its data stays in a faster cache, its mix of reads "
-                "and writes suits the memory better than the ceiling's, or that was disturbed\n",
-                100 * r->roof_fraction);
+            printf("%.0f %% of its roof\n", 100 * r->roof_fraction);
         else
             printf("%s: %s\n", r->status, r->reason);
     }

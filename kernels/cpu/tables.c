@@ -11,13 +11,14 @@ extern const struct impl transpose_cpu[], matvec_cpu[], matmul_cpu[], embedding_
     optimizers_cpu[];
 extern const struct impl moves_avx2[], casts_avx2[], elementwise_avx2[], elementwise_stream_avx2[],
     reduce_avx2[], reduce_stream_avx2[], rows_avx2[], fma_avx2[];
-extern const struct impl transpose_avx2[], matvec_avx2[], matmul_avx2[], embedding_avx2[],
-    optimizers_avx2[];
+extern const struct impl transpose_avx2[], matvec_avx2[], matvec_nvfp4_avx2[], matmul_avx2[],
+    embedding_avx2[], optimizers_avx2[];
 extern const struct impl moves_avx512[], casts_avx512[], elementwise_avx512[],
     elementwise_stream_avx512[], reduce_avx512[], reduce_stream_avx512[], rows_avx512[],
     fma_avx512[], fma_avx512_bf16[];
-extern const struct impl transpose_avx512[], matvec_avx512[], matmul_avx512[], matmul_avx512_bf16[],
-    embedding_avx512[], optimizers_avx512[], matmul_amx[], fma_amx[];
+extern const struct impl transpose_avx512[], matvec_avx512[], matvec_nvfp4_avx512[],
+    matmul_avx512[], matmul_avx512_bf16[], embedding_avx512[], optimizers_avx512[], matmul_amx[],
+    fma_amx[];
 extern const struct impl rows_nt_avx2[], rows_nt_avx512[];
 extern const struct impl elementwise_nt_avx2[], stream_nt_avx2[], elementwise_nt_avx512[],
     stream_nt_avx512[], embedding_nt_avx2[], embedding_nt_avx512[];
@@ -43,6 +44,7 @@ const struct impl *const cpu_kernels[] = {
     fma_avx2,
     transpose_avx2,
     matvec_avx2,
+    matvec_nvfp4_avx2,
     matmul_avx2,
     embedding_avx2,
     optimizers_avx2,
@@ -55,6 +57,7 @@ const struct impl *const cpu_kernels[] = {
     fma_avx512_bf16,
     transpose_avx512,
     matvec_avx512,
+    matvec_nvfp4_avx512,
     matmul_avx512,
     matmul_avx512_bf16,
     embedding_avx512,
